@@ -103,8 +103,13 @@ type UnguardedProtocol interface {
 // checkGuards returns the first refusal of the agent's guards for m, or nil. p is the
 // index of the protocol that m opens, or negative.
 func (c *cell) checkGuards(m *performatives.Message, p int) *performatives.Refusal {
-	if len(c.sys.guarding) == 0 || p >= 0 && unguarded(c.sys.opts.Protocols[p]) {
+	if len(c.sys.guarding) == 0 {
 		return nil
+	}
+	if p >= 0 {
+		if u, ok := c.sys.opts.Protocols[p].(UnguardedProtocol); ok && u.Unguarded() {
+			return nil
+		}
 	}
 	if c.guards == nil {
 		var bound []Guard
@@ -124,9 +129,4 @@ func (c *cell) checkGuards(m *performatives.Message, p int) *performatives.Refus
 		}
 	}
 	return nil
-}
-
-func unguarded(p Protocol) bool {
-	u, ok := p.(UnguardedProtocol)
-	return ok && u.Unguarded()
 }
