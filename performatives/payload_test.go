@@ -402,9 +402,9 @@ func normal(v any) any {
 
 // The mark of a payload that need not be read stays with it, and with no other one.
 func TestParsedPayload(t *testing.T) {
-	e := p.Envelope{ID: "m", Performative: p.ActInform, Sender: "a", Receiver: "b", Timestamp: time.Unix(1, 0), Payload: p.Parsed(`{"a":1}`)}
+	e := p.Envelope{ID: "m", Performative: p.ActInform, Sender: "a", Receiver: "b", Timestamp: time.Unix(1, 0), Language: p.LanguageJSON, Payload: p.Parsed(`{"a":1}`)}
 	m := mustNew(t, e)
-	if raw, is := m.Payload().(p.Raw); !is || string(raw) != `{"a":1}` || !m.Parsed() {
+	if raw, is := m.Payload().(p.Raw); !is || string(raw) != `{"a":1}` || !m.Parsed() || m.Language() != p.LanguageJSON {
 		t.Errorf("%T %s, parsed %v", m.Payload(), raw, m.Parsed())
 	}
 	if !m.Readdressed("c", "d").Parsed() {

@@ -47,6 +47,7 @@ func TestParsedPayload(t *testing.T) {
 	}{
 		"parsed":                  {performatives.Normal, performatives.Parsed(`{"a": 1}`), `"payload":{"a": 1}`},
 		"parsed, urgent":          {performatives.Urgent, performatives.Parsed(`{"a": 1}`), `"payload":{"priority":"urgent","a": 1}`},
+		"parsed, with another":    {performatives.Urgent, performatives.Parsed(`{"priority":"low"}`), `"payload":{"priority":"urgent"}`},
 		"not read when parsed":    {performatives.Normal, performatives.Parsed(`{"a": }`), `"payload":{"a": }`},
 		"raw":                     {performatives.Normal, performatives.Raw(`{"a": 1}`), `"payload":{"a": 1}`},
 		"raw that is not JSON":    {performatives.Normal, performatives.Raw(`{"a": }`), ""},
