@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/notify"
+	"github.com/ribosome-agents/ribosome/internal/enginedispatcher"
 	"github.com/ribosome-agents/ribosome/internal/patience"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -345,6 +346,9 @@ func TestStopEndsDecision(t *testing.T) {
 // An agent whose actor does not come back is logged and counted once, by name, and is shown as
 // busy. One that handles many messages in one turn is not.
 func TestBusyAgent(t *testing.T) {
+	if enginedispatcher.Enabled {
+		t.Skip("the engine's dispatcher does not tell which agents are busy")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		var log lockedBuffer
 		n, err := runtime.New(runtime.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
