@@ -25,7 +25,7 @@ func seeds() [][]byte {
 		{first: 1, ack: 1, sent: -1, envelopes: e, origins: []originOf{{0, performatives.Origin{Principal: "x"}}, {1, performatives.Origin{Activation: 7, Answers: 8, Forwards: 9}}}},
 		{controls: [][]byte{{}, {1}}},
 		{ack: 1 << 63},
-		{ack: 1, last: true},
+		{ack: 1, last: true, wait: 48},
 	} {
 		all = append(all, f.append(nil))
 	}
@@ -124,7 +124,7 @@ func FuzzReadFrame(f *testing.F) {
 func checkGenerated(t *testing.T, f *frame, g *ribosomev1.LinkFrame) {
 	t.Helper()
 	want := frame{
-		first: g.GetFirst(), sent: int64(g.GetSent()), ack: g.GetAck(), controls: g.GetControls(), bye: g.GetBye(), last: g.GetLast(), envelopes: f.envelopes,
+		first: g.GetFirst(), sent: int64(g.GetSent()), ack: g.GetAck(), controls: g.GetControls(), bye: g.GetBye(), last: g.GetLast(), wait: g.GetWaitMs(), envelopes: f.envelopes,
 	}
 	for _, o := range g.GetOrigins() {
 		want.origins = append(want.origins, originOf{int(o.GetIndex()), performatives.Origin{
