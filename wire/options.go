@@ -113,7 +113,7 @@ func (o Options) withDefaults() Options {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Stamper == nil {
-		o.Stamper = wallStamper{}
+		o.Stamper = SystemStamper{}
 	}
 	o.AuthTime = cmp.Or(o.AuthTime, 10*time.Second)
 	o.MaxConnections = cmp.Or(o.MaxConnections, DefaultMaxConnections)

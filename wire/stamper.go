@@ -6,10 +6,10 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// wallStamper is the default stamper.
-type wallStamper struct{}
+// SystemStamper is the default stamper. It makes random UUIDs, and reads the system's clock.
+type SystemStamper struct{}
 
-// Stamp returns a random id and the current time.
-func (wallStamper) Stamp() performatives.Stamp {
+// Stamp returns a random UUID and the current time.
+func (SystemStamper) Stamp() performatives.Stamp {
 	return performatives.Stamp{ID: performatives.NewID(), Time: time.Now()}
 }

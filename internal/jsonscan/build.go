@@ -44,6 +44,13 @@ func (b *Builder) Text(name, text string) {
 	b.JSON = AppendQuoted(b.JSON, text)
 }
 
+// OptionalText writes a member that is a string, unless it is empty.
+func (b *Builder) OptionalText(name, text string) {
+	if text != "" {
+		b.Text(name, text)
+	}
+}
+
 // TextOrNull writes a member that is a string, or null for an empty one.
 func (b *Builder) TextOrNull(name, text string) {
 	if text == "" {

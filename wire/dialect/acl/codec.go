@@ -19,7 +19,7 @@ type Codec struct {
 // New returns a Codec that uses the Registry, the Stamper and the MaxBytes of o. A nil Stamper
 // means random UUIDs and the system's clock, and a MaxBytes of zero no limit.
 func New(o wire.CodecOptions) *Codec {
-	o.Stamper = cmp.Or[performatives.Stamper](o.Stamper, exchange.SystemStamper{})
+	o.Stamper = cmp.Or[performatives.Stamper](o.Stamper, wire.SystemStamper{})
 	return &Codec{o}
 }
 
@@ -27,12 +27,16 @@ func New(o wire.CodecOptions) *Codec {
 // The error is a [*DecodeError]. It unwraps to the [*performatives.Refusal] that names
 // the wrong member, and makes the answer to the sender.
 func (c *Codec) Decode(data []byte) (*performatives.Message, error) {
-	m, _, err := c.decode(decoder{codec: c}, data)
-	return m, err
+	m, _, failed := c.decode(data)
+	if failed != nil {
+		return nil, failed
+	}
+	return m, nil
 }
 
 // decode also returns the text of the payload, which is a part of data.
-func (c *Codec) decode(d decoder, data []byte) (*performatives.Message, []byte, error) {
+func (c *Codec) decode(data []byte) (*performatives.Message, []byte, *DecodeError) {
+	d := decoder{codec: c}
 	s, bad := exchange.Open(data, c.opts.MaxBytes)
 	if bad == nil && !d.in.scan(&s) {
 		bad = exchange.Broken(s.Problem())

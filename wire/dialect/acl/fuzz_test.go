@@ -11,7 +11,6 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
-	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 func FuzzDecode(f *testing.F) {
@@ -49,7 +48,7 @@ func checkAnswerable(t *testing.T, c *Codec, err error) {
 	if !errors.As(err, &bad) || !bad.Refusal.Code.Known() || bad.Refusal.Text == "" {
 		t.Fatalf("got error %#v", err)
 	}
-	answer := bad.NotUnderstood("gateway", exchange.SystemStamper{}.Stamp())
+	answer := bad.NotUnderstood("gateway", wire.SystemStamper{}.Stamp())
 	if (answer == nil) != (bad.Sender == "" || bad.Act == performatives.ActNotUnderstood) {
 		t.Fatalf("answer %v to %+v", answer, bad)
 	}

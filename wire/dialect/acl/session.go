@@ -2,7 +2,6 @@ package acl
 
 import (
 	"cmp"
-	"errors"
 	"sync/atomic"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -38,15 +37,14 @@ type session struct {
 
 // Decode reads one message, and removes its token.
 func (s *session) Decode(frame []byte, take func(wire.Inbound)) {
-	m, content, err := s.codec.decode(decoder{codec: s.codec}, frame)
-	if err != nil {
-		var e *DecodeError
-		if errors.As(err, &e) && e.Sender != "" {
-			if m := e.ended(s.opts.Local, s.opts.Stamper.Stamp()); m != nil {
+	m, content, failed := s.codec.decode(frame)
+	if failed != nil {
+		if failed.Sender != "" {
+			if m := failed.ended(s.opts.Local, s.opts.Stamper.Stamp()); m != nil {
 				take(wire.Inbound{Message: m})
 			}
 		}
-		take(s.broken(err))
+		take(s.broken(failed))
 		return
 	}
 	s.style.Store(uint32(StyleOf(m)))
@@ -64,15 +62,11 @@ const stranger = "unknown"
 
 // broken returns the error of a frame that is no message, with the answer to the peer. The answer
 // is the receiver's, if that is readable: the peer may await the reply of this agent only.
-func (s *session) broken(err error) wire.Inbound {
-	var e *DecodeError
-	if !errors.As(err, &e) {
-		return wire.Inbound{Err: wire.AsRefusal(err)}
-	}
+func (s *session) broken(e *DecodeError) wire.Inbound {
 	e.Sender = cmp.Or(e.Sender, stranger)
 	in := wire.Inbound{Err: e.Refusal}
 	if answer := e.NotUnderstood(cmp.Or(e.Receiver, s.opts.Local), s.opts.Stamper.Stamp()); answer != nil {
-		in.Answer = s.append(nil, answer, e.Style)
+		in.Answer, _ = s.codec.AppendAs(nil, answer, e.Style) // it was made here, and therefore marshals
 	}
 	return in
 }
@@ -95,14 +89,6 @@ func (s *session) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 	if answer == nil {
 		return dst
 	}
-	return s.append(dst, answer, StyleOf(in.Message))
-}
-
-// append appends a message that this package has made, and that therefore marshals.
-func (s *session) append(dst []byte, m *performatives.Message, style Style) []byte {
-	frame, err := s.codec.AppendAs(dst, m, style)
-	if err != nil {
-		return dst
-	}
+	frame, _ := s.codec.AppendAs(dst, answer, StyleOf(in.Message)) // see broken
 	return frame
 }

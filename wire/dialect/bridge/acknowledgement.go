@@ -15,20 +15,9 @@ const (
 )
 
 // acknowledges reports whether the sender of a message of the peer has agreed to acknowledgements.
+// The session's lock is held.
 func (s *session) acknowledges(m *performatives.Message) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	return s.agreedBetween(m.Receiver(), m.Sender()).has(extensionAcknowledgement)
-}
-
-// acknowledge passes a message on, and acknowledges it unless it is refused.
-func (s *session) acknowledge(d *decoder, in wire.Inbound, take func(wire.Inbound)) {
-	s.nacked = false
-	take(in)
-	shakes := d.kind == kindHandshakeRequest || d.kind == kindHandshakeResponse
-	if m := d.shape.of; in.Message != nil && !shakes && !s.nacked && s.acknowledges(m) {
-		take(wire.Inbound{Token: in.Token, Answer: s.notice(m, eventAck, nil)})
-	}
 }
 
 // notice returns a notification about a message of the peer: an ack without an error, or a nack.
@@ -47,10 +36,10 @@ func (s *session) notice(m *performatives.Message, event string, err error) []by
 	return append(b.JSON, '}')
 }
 
-// acknowledged returns what comes of an ack or a nack of the peer, and reports whether d is one. A
-// nack of a request of this node is its answer.
-func (s *session) acknowledged(d *decoder, in wire.Inbound) (out wire.Inbound, ok bool) {
-	if d.kind != kindNotification || d.correlation == "" || d.other(performatives.ActInform) || !s.acknowledges(in.Message) {
+// acknowledgement returns what comes of an ack or a nack of the peer, and reports whether d is one.
+// A nack of a request of this node is its answer. The session's lock is held.
+func (s *session) acknowledgement(d *decoder, in wire.Inbound) (out wire.Inbound, ok bool) {
+	if d.kind != kindNotification || d.correlation == "" || d.other(performatives.ActInform) {
 		return out, false
 	}
 	out.Token = in.Token

@@ -10,7 +10,6 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
-	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // The baseline: the same envelope as a struct for encoding/json, with the payload as a struct, and
@@ -66,14 +65,14 @@ func run(b *testing.B, name string, size int, once func() error) {
 }
 
 func BenchmarkDecode(b *testing.B) {
-	c := newCodec(b, wire.CodecOptions{Stamper: exchange.SystemStamper{}})
+	c := newCodec(b, wire.CodecOptions{Stamper: wire.SystemStamper{}})
 	data := kilobyte()
 	run(b, "request", len(data), func() error { _, err := c.Decode(data); return err })
 	run(b, "request/encoding_json", len(data), func() error { _, err := decodeBaseline(data); return err })
 }
 
 func BenchmarkEncode(b *testing.B) {
-	c := newCodec(b, wire.CodecOptions{Stamper: exchange.SystemStamper{}})
+	c := newCodec(b, wire.CodecOptions{Stamper: wire.SystemStamper{}})
 	data := kilobyte()
 	baseline, err := decodeBaseline(data)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
-	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // Codec translates between the JSON of bridge and [performatives.Message], one message at a time.
@@ -18,7 +17,7 @@ type Codec struct {
 // New returns a Codec that uses the Registry, the Stamper and the MaxBytes of o. A nil Stamper
 // means random UUIDs and the system's clock, and a MaxBytes of zero no limit.
 func New(o wire.CodecOptions) *Codec {
-	o.Stamper = cmp.Or[performatives.Stamper](o.Stamper, exchange.SystemStamper{})
+	o.Stamper = cmp.Or[performatives.Stamper](o.Stamper, wire.SystemStamper{})
 	return &Codec{o}
 }
 

@@ -13,18 +13,19 @@ import (
 // decoder turns one envelope into a message.
 type decoder struct {
 	exchange.Reader
-	codec       *Codec
-	session     *session   // nil without one
-	call        *call      // that a CANCEL withdraws
-	ask         *ask       // that the message answers
-	extensions  extensions // of a handshake
-	kind        string
-	correlation string
-	act         performatives.Performative // of metadata.performative; zero = none
-	now         time.Time                  // of the arrival; zero until needed
-	out         performatives.Envelope
-	shape       *shape
-	room        [16][]byte // see members
+	codec        *Codec
+	session      *session   // nil without one
+	call         *call      // that a CANCEL withdraws
+	ask          *ask       // that the message answers
+	extensions   extensions // of a handshake
+	acknowledged bool       // the sender awaits an acknowledgement
+	kind         string
+	correlation  string
+	act          performatives.Performative // of metadata.performative; zero = none
+	now          time.Time                  // of the arrival; zero until needed
+	out          performatives.Envelope
+	shape        *shape
+	room         [16][]byte // see members
 }
 
 // fail stores an error of package performatives, with the field names of bridge.

@@ -28,18 +28,16 @@ type extras struct {
 	answers    bool       // it answers a request of the peer, which expects one answer
 	handshake  bool       // it answers a handshake of the peer
 	tool       string
-	tools      func(asker, of performatives.AgentID) []string
-	toAll      bool // it is a broadcast
-	measured   bool // elapsed is known
-	elapsed    time.Duration
+	tools      []string      // that the receiver may call in place of tool
+	toAll      bool          // it is a broadcast
+	elapsed    time.Duration // of the work that it answers
 }
 
 func (c *Codec) append(dst []byte, m *performatives.Message, x extras) ([]byte, error) {
 	w := writer{Writer: exchange.NewWriter("bridge", m, dst), codec: c, shape: shapeOf(m), extras: x}
-	if err := w.choose(); err != nil {
-		return dst, err
+	if w.choose(); w.Err == nil {
+		w.message()
 	}
-	w.message()
 	return w.Finish()
 }
 
@@ -151,8 +149,7 @@ func (w *writer) content() {
 	case kindNotification:
 		w.notification()
 	case kindError:
-		f, _ := w.fault() // see choose
-		f.write(&w.Builder)
+		w.fault().write(&w.Builder)
 	}
 	w.End()
 }
@@ -196,52 +193,47 @@ func wordless(m *performatives.Message, why string) error {
 }
 
 // choose sets the kind of the message and its usual act.
-func (w *writer) choose() error {
-	var err error
-	if w.shape.act == w.Message.Performative() && !w.extras.answers && !w.extras.handshake {
-		w.Kind = w.shape.kind
-	} else if w.Kind, err = w.kindFor(); err != nil {
-		return err
+func (w *writer) choose() {
+	act := w.Message.Performative()
+	if w.Kind = w.shape.kind; w.shape.act != act || w.extras.answers || w.extras.handshake {
+		w.Kind = w.kindFor()
 	}
 	w.correlation = w.correlated()
 	word := ""
 	if w.Kind == kindError {
-		f, err := w.fault()
-		if err != nil {
-			return err
-		}
+		f := w.fault()
 		word = cmp.Or(f.word, ErrorCodes.Of(f.code))
 	}
-	w.act = usualAct(w.Kind, word, w.Message.Performative() != performatives.ActRefuse)
-	if w.correlation != "" && w.Message.MessageType() == "" && w.Message.Performative() == performatives.ActCancel {
-		w.act = performatives.ActCancel
+	w.act = usualAct(w.Kind, word, act != performatives.ActRefuse)
+	if w.correlation != "" && w.Message.MessageType() == "" && act == performatives.ActCancel {
+		w.act = act
 	}
-	return nil
 }
 
 // kindFor returns the message type for an act (addenda §2, §8).
-func (w *writer) kindFor() (string, error) {
+func (w *writer) kindFor() string {
 	m, typed := w.Message, w.Message.MessageType() != ""
 	switch act := m.Performative(); {
 	case act == performatives.ActTaskRequest, act == performatives.ActRequest && typed:
-		return kindRequest, nil
+		return kindRequest
 	case act == performatives.ActRefuse && !typed && (w.extras.handshake || refusesHandshake(m)):
-		return kindHandshakeResponse, nil
+		return kindHandshakeResponse
 	case refusals.Has(act):
-		return kindError, nil
-	case act == performatives.ActInformResult, w.extras.answers && !m.Performative().ExpectsReply() && !exchange.Interim.Has(act):
-		return kindResponse, nil
+		return kindError
+	case act == performatives.ActInformResult, w.extras.answers && !act.ExpectsReply() && !exchange.Interim.Has(act):
+		return kindResponse
 	case typed, act == performatives.ActInform, act == performatives.ActCancel, act == performatives.ActStatusUpdate && w.extras.session:
-		return kindNotification, nil
-	case act == performatives.ActQueryCapabilities:
-		if q, err := exchange.PayloadAs[performatives.QueryCapabilities](m); err == nil && q.Type != performatives.QuerySummary {
-			return "", wordless(m, " of the type "+string(q.Type))
-		}
-		return kindHandshakeRequest, nil
+		return kindNotification
 	case act == performatives.ActInformCapabilities:
-		return kindHandshakeResponse, nil
+		return kindHandshakeResponse
+	case act != performatives.ActQueryCapabilities:
+		w.Fail(wordless(m, ""))
+		return ""
 	}
-	return "", wordless(m, "")
+	if q, err := exchange.PayloadAs[performatives.QueryCapabilities](m); err == nil && q.Type != performatives.QuerySummary {
+		w.Fail(wordless(m, " of the type "+string(q.Type)))
+	}
+	return kindHandshakeRequest
 }
 
 // refusesHandshake reports whether a REFUSE has the members of a handshake_response.

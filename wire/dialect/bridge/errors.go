@@ -40,22 +40,16 @@ const (
 
 // ErrorCodes has the error_code of each reason, and the reason as which it is read (addenda §2).
 var ErrorCodes = wire.WordsOf(map[string][]performatives.Code{
-	codeInvalidArguments: {
-		performatives.CodeInvalidPayload, performatives.CodeUnknownPerformative, performatives.CodeParsingError,
-		performatives.CodeUnknownOntology, performatives.CodeUnsupportedLanguage, performatives.CodeInvalidID, performatives.CodeUnexpectedAct,
-	},
+	codeInvalidArguments: exchange.Malformed,
 	codeInternal: {
 		performatives.CodeInternal, performatives.CodeBusy, performatives.CodeRateLimited, performatives.CodeUnknownAgent,
 		performatives.CodeStopped, performatives.CodeMoved, performatives.CodeConversationEnded, performatives.CodeMiddleware,
 		performatives.CodeDisconnected,
 	},
-	codeToolNotFound: {performatives.CodeIncapable, performatives.CodeUnknownAction, performatives.CodeNoMatch, performatives.CodeUnknownReference, performatives.CodeCannotDecide},
-	codeUnauthorized: slices.Concat(exchange.Untrusted, []performatives.Code{performatives.CodeForbidden}),
-	codeTimeout:      {performatives.CodeTimeout, performatives.CodeExpired},
-	codeExecutionFailed: {
-		performatives.CodeFailed, performatives.CodeCanceled, performatives.CodeRejected, performatives.CodeUnspecified,
-		performatives.CodeStillRunning, performatives.CodeBudget,
-	},
+	codeToolNotFound:    exchange.Unable,
+	codeUnauthorized:    slices.Concat(exchange.Untrusted, []performatives.Code{performatives.CodeForbidden}),
+	codeTimeout:         exchange.Late,
+	codeExecutionFailed: slices.Concat(exchange.Failed, []performatives.Code{performatives.CodeBudget}),
 })
 
 // errorTypes has the error_type of each standard code. The text names not_found only.
@@ -64,15 +58,11 @@ var errorTypes = map[string]string{
 	codeTimeout: "timeout", codeUnauthorized: "authorization", codeInternal: "internal",
 }
 
-// usualRefusal returns the act of an error with that code (addenda §2).
-func usualRefusal(code string) performatives.Performative {
-	switch code {
-	case codeToolNotFound, codeUnauthorized:
-		return performatives.ActTaskReject
-	case codeInvalidArguments:
-		return performatives.ActNotUnderstood
-	}
-	return performatives.ActFailure
+// usualRefusal returns the act of an error with that code (addenda §2). It is a FAILURE for a code
+// of the peer's own.
+func usualRefusal(word string) performatives.Performative {
+	code, _ := ErrorCodes.Code(word)
+	return code.Traits().Carrier
 }
 
 // error reads an ErrorMessage.
@@ -85,9 +75,7 @@ func (d *decoder) error(m [][]byte, rest performatives.Members) {
 	d.shape.code = word
 	d.out.Performative = cmp.Or(d.act, usualRefusal(word))
 	if d.out.MessageType != "" {
-		var content []byte
-		jsonscan.Read(details, nil, jsonscan.Find(detailsPayload, &content))
-		if usual := typedWord(d.out.Performative); word != usual {
+		if word != typedWord(d.out.Performative) {
 			exchange.Keep(&rest, errorCode, code)
 		}
 		if jsonscan.Text(message) != d.out.MessageType {
@@ -96,7 +84,7 @@ func (d *decoder) error(m [][]byte, rest performatives.Members) {
 		if jsonscan.Text(category) != errorTypes[word] {
 			exchange.Keep(&rest, errorType, category)
 		}
-		d.typed(d.out.Performative, content, rest)
+		d.typed(d.out.Performative, jsonscan.Member(details, detailsPayload), rest)
 		return
 	}
 	exchange.Keep(&rest, errorType, category)
@@ -195,25 +183,23 @@ func (f fault) reasonless(word string) bool {
 }
 
 // fault returns the error that the refusal m is.
-func (w *writer) fault() (fault, error) {
+func (w *writer) fault() fault {
 	m := w.Message
 	if m.MessageType() != "" {
 		return w.typedFault()
 	}
 	r := m.AsRefusal()
-	f := fault{code: r.Code, text: exchange.OfParameters(r.Text, requestArguments), again: performatives.RetryAfterMillis(r.RetryAfter), tool: w.extras.tool}
+	f := faultOf(r)
+	f.text, f.tool, f.tools = exchange.OfParameters(r.Text, requestArguments), w.extras.tool, w.extras.tools
 	_, f.rest, _ = performatives.RefusalIn(m.Payload())
 	f.kind, f.details = f.rest[errorType], f.rest[errorDetails]
-	if w.extras.tools != nil && ErrorCodes.Of(r.Code) == codeToolNotFound {
-		f.tools = w.extras.tools(m.Receiver(), m.Sender())
-	}
 	if f.text == "" && w.shape == unread {
 		f.text = r.Code.Traits().Text
 	}
 	if reasonOf(w.shape.code, f.details) == r.Code {
 		f.word = w.shape.code
 	}
-	return f, nil
+	return f
 }
 
 // typedWord returns the usual error_code of a refusal with an application's message type.
@@ -225,23 +211,22 @@ func typedWord(act performatives.Performative) string {
 }
 
 // typedFault returns the error for a refusal with an application's message type.
-func (w *writer) typedFault() (fault, error) {
-	m := w.Message
-	rest := w.restOf()
+func (w *writer) typedFault() fault {
+	m, rest := w.Message, w.restOf()
 	f := fault{
 		word: cmp.Or(jsonscan.Text(rest[errorCode]), typedWord(m.Performative())), text: cmp.Or(jsonscan.Text(rest[errorMessage]), m.MessageType()), kind: rest[errorType],
 		rest: rest, tool: w.extras.tool,
 	}
 	if m.Payload() == nil {
-		return f, nil
+		return f
 	}
 	if _, _, own := performatives.RefusalIn(m.Payload()); own { // the application has no payload of its own
 		r := m.AsRefusal()
 		f.word, f.code, f.text = "", r.Code, r.Text
 	}
-	var err error
-	f.content, err = exchange.Object("bridge", w.Message.Payload())
-	return f, err
+	w.Marshal(m.Payload())
+	f.content = w.Payload
+	return f
 }
 
 // DecodeError is the error of [Codec.Decode]. It has the refusal, and the fields of the
@@ -283,9 +268,7 @@ func (d *decoder) failure() *DecodeError {
 		Receiver:    performatives.AgentID(exchange.Legible(v[memReceiver])),
 		Correlation: exchange.Legible(v[memCorrelation]),
 	}
-	var message []byte
-	jsonscan.Read(v[memPayload], nil, jsonscan.Find(errorMessage, &message))
-	e.text = cmp.Or(jsonscan.Text(message), jsonscan.Text(v[memPayload]))
+	e.text = cmp.Or(jsonscan.Text(jsonscan.Member(v[memPayload], errorMessage)), jsonscan.Text(v[memPayload]))
 	d.Refusal.About = e.ID
 	return e
 }

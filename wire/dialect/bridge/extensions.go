@@ -80,14 +80,14 @@ func (s *session) agreedBetween(own, agent performatives.AgentID) extensions {
 		}
 		return nil
 	}
-	return s.pending.greeted[agent.Fold()]
+	return s.greeted[agent.Fold()]
 }
 
 // agreed reports whether both ends use an extension in a message of the peer that is being read.
 // One without a receiver is for the agent that has asked. The session's lock is held.
 func (d *decoder) agreed(extension string) bool {
 	own := d.out.Receiver
-	if q := d.session.pending.askFor(d.correlation, own); own == "" && q != nil {
+	if q := d.session.askFor(d.correlation, own); own == "" && q != nil {
 		own = q.message.Sender()
 	}
 	return d.session.agreedBetween(own, d.out.Sender).has(extension)
@@ -99,7 +99,7 @@ func (s *session) progressed(d *decoder, event string) bool {
 	if event != eventProgress || d.correlation == "" {
 		return false
 	}
-	q := s.pending.askFor(d.correlation, d.out.Receiver)
+	q := s.askFor(d.correlation, d.out.Receiver)
 	return q != nil && s.agreedBetween(q.message.Sender(), d.out.Sender).has(extensionProgress)
 }
 

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -70,12 +71,7 @@ func (f Factory) HandshakeResponse(to *performatives.Message, own AgentCapabilit
 }
 
 func (f Factory) capabilities(c AgentCapabilities) AgentCapabilities {
-	if c.AgentID == "" {
-		c.AgentID = string(f.Sender)
-	}
-	if c.Version == "" {
-		c.Version = Version
-	}
+	c.AgentID, c.Version = cmp.Or(c.AgentID, string(f.Sender)), cmp.Or(c.Version, Version)
 	if c.Tools == nil {
 		c.Tools = []string{}
 	}
@@ -87,10 +83,7 @@ func (f Factory) capabilities(c AgentCapabilities) AgentCapabilities {
 
 // Request makes a request of a tool.
 func (f Factory) Request(to performatives.AgentID, r ToolRequest) (*performatives.Message, error) {
-	payload := map[string]any{requestTool: r.ToolName, requestArguments: struct{}{}}
-	if r.Arguments != nil {
-		payload[requestArguments] = r.Arguments
-	}
+	payload := map[string]any{requestTool: r.ToolName, requestArguments: cmp.Or[any](r.Arguments, struct{}{})}
 	if r.Timeout != 0 {
 		payload[requestTimeout] = r.Timeout.Seconds()
 	}
@@ -109,17 +102,12 @@ func (f Factory) Response(to *performatives.Message, r ToolResponse) (*performat
 // Notification makes a notification. Data must marshal to a JSON object; nil is an empty one. An
 // empty receiver means all agents.
 func (f Factory) Notification(to performatives.AgentID, eventType string, data any) (*performatives.Message, error) {
-	if data == nil {
-		data = struct{}{}
-	}
-	return f.message(kindNotification, to, nil, map[string]any{notificationEvent: eventType, notificationData: data})
+	return f.message(kindNotification, to, nil, map[string]any{notificationEvent: eventType, notificationData: cmp.Or[any](data, struct{}{})})
 }
 
 // Error makes an error about a message.
 func (f Factory) Error(about *performatives.Message, e ErrorDetails) (*performatives.Message, error) {
-	if e.ErrorType == "" {
-		e.ErrorType = errorTypes[e.ErrorCode]
-	}
+	e.ErrorType = cmp.Or(e.ErrorType, errorTypes[e.ErrorCode])
 	return f.message(kindError, about.Sender(), about, e)
 }
 

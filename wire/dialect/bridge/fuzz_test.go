@@ -111,8 +111,8 @@ func play(t *testing.T, p *peer, data []byte) {
 		}
 	}
 	s := p.codec.(*session)
-	if s.pending.calls.Len() > 0 || s.pending.asks.Len() > 1 || s.pending.asks.Len() != s.pending.parties.Len() {
-		t.Fatalf("pending: %+v", s.pending)
+	if s.calls.Len() > 0 || s.asks.Len() > 1 || s.asks.Len() != s.parties.Len() {
+		t.Fatalf("pending: %+v, %+v", s.calls, s.asks)
 	}
 }
 

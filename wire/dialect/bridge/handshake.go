@@ -84,34 +84,20 @@ func (d *decoder) accepted(in []byte) bool {
 
 // handshakeRequest writes the AgentCapabilities of an agent that connects.
 func (w *writer) handshakeRequest() {
-	q := exchange.Content[performatives.QueryCapabilities](&w.Builder, w.Message)
-	if q.Capabilities == nil {
-		w.Fail(wordless(w.Message, " but a handshake, which has the capabilities of its sender"))
-		return
-	}
-	w.capabilities(*q.Capabilities)
+	w.capabilities(exchange.Content[performatives.QueryCapabilities](&w.Builder, w.Message).Capabilities, "the")
 }
 
 // handshakeResponse writes the AgentCapabilities of an agent that answers a handshake.
 func (w *writer) handshakeResponse() {
 	if w.Message.Performative() == performatives.ActRefuse {
 		r := exchange.Content[performatives.Refuse](&w.Builder, w.Message)
-		w.capabilities(performatives.Capabilities{Extra: r.Extra})
-		if r.ReasonCode != "" {
-			w.Text(capsReason, string(r.ReasonCode))
-		}
-		if r.ReasonText != "" {
-			w.Text(capsReasonText, r.ReasonText)
-		}
+		w.capabilities(&performatives.Capabilities{Extra: r.Extra}, "")
+		w.OptionalText(capsReason, string(r.ReasonCode))
+		w.OptionalText(capsReasonText, r.ReasonText)
 		w.accept(false)
 		return
 	}
-	p := exchange.Content[performatives.InformCapabilities](&w.Builder, w.Message)
-	if p.Capabilities == nil {
-		w.Fail(wordless(w.Message, " but a handshake, which has all capabilities of its sender"))
-		return
-	}
-	w.capabilities(*p.Capabilities)
+	w.capabilities(exchange.Content[performatives.InformCapabilities](&w.Builder, w.Message).Capabilities, "all")
 	w.accept(true)
 }
 
@@ -166,15 +152,18 @@ func (d *decoder) actions(c *performatives.Capabilities, tools []string, details
 	return actions
 }
 
-// capabilities writes AgentCapabilities. The required members that the agent lacks are made of its
-// id.
-func (w *writer) capabilities(c performatives.Capabilities) {
-	id, came := string(w.Message.Sender()), jsonscan.Text(c.Extra[capsID])
-	if performatives.AgentID(came).Is(w.Message.Sender()) {
-		w.Text(capsID, came)
-	} else {
-		w.Text(capsID, id)
+// capabilities writes AgentCapabilities: the or all capabilities of the sender. The required members
+// that the agent lacks are made of its id.
+func (w *writer) capabilities(c *performatives.Capabilities, which string) {
+	if c == nil {
+		w.Fail(wordless(w.Message, " but a handshake, which has "+which+" capabilities of its sender"))
+		return
 	}
+	id, came := string(w.Message.Sender()), jsonscan.Text(c.Extra[capsID])
+	if !performatives.AgentID(came).Is(w.Message.Sender()) {
+		came = id
+	}
+	w.Text(capsID, came)
 	w.Text(capsName, cmp.Or(jsonscan.Text(c.Extra[capsName]), id))
 	w.Text(capsRole, cmp.Or(jsonscan.Text(c.Extra[capsRole]), defaultRole))
 	tools := make([]string, len(c.Actions))
@@ -187,11 +176,11 @@ func (w *writer) capabilities(c performatives.Capabilities) {
 		w.Value(capsTools, tools)
 	}
 	w.Text(capsVersion, cmp.Or(jsonscan.Text(c.Extra[capsVersion]), Version))
-	if v := c.Extra[capsMetadata]; jsonscan.Is(v, '{') {
-		w.Checked(capsMetadata, v)
-	} else {
-		w.Raw(capsMetadata, []byte("{}"))
+	metadata := c.Extra[capsMetadata]
+	if !jsonscan.Is(metadata, '{') {
+		metadata = []byte("{}")
 	}
+	w.Checked(capsMetadata, metadata)
 	if len(c.Topics) > 0 {
 		w.Value(capsTopics, c.Topics)
 	}
@@ -210,7 +199,7 @@ func (w *writer) capabilities(c performatives.Capabilities) {
 }
 
 // details writes the descriptions and schemas of the tools, and those of tools that are not listed.
-func (w *writer) details(c performatives.Capabilities) {
+func (w *writer) details(c *performatives.Capabilities) {
 	about := make(performatives.Members)
 	jsonscan.Read(c.Extra[capsDetails], exchange.Rest(&about, nil))
 	for _, a := range c.Actions {

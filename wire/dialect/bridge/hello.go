@@ -1,6 +1,8 @@
 package bridge
 
 import (
+	"bytes"
+
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
@@ -33,19 +35,12 @@ type hellos struct {
 // greetFirst returns the frame to write in place of out, the frame of m: that of a handshake of its
 // sender, or none while a handshake has no answer. out is then written after the answer.
 func (s *session) greetFirst(m *performatives.Message, out []byte) ([]byte, error) {
-	if !s.opts.Initiator {
+	if !s.greets(m.Sender()) {
 		return out, nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	agent := m.Sender().Fold()
 	h := s.hellos.byAgent[agent]
 	switch {
-	case h != nil && h.done:
-		if m.Sealed() && !h.extensions.has(extensionEncryption) { // the answer may have come after write
-			return nil, refuseSealed(m)
-		}
-		return out, nil
 	case m.Performative() == performatives.ActQueryCapabilities && m.MessageType() == "": // its own handshake
 		if h == nil {
 			h = &hello{agent: m.Sender()}
@@ -54,24 +49,22 @@ func (s *session) greetFirst(m *performatives.Message, out []byte) ([]byte, erro
 		s.hellos.byID[string(m.ID())] = h
 		return out, nil
 	case s.opts.MaxBytes > 0 && s.hellos.held+len(out) > 2*s.opts.MaxBytes, len(s.hellos.byAgent) >= maxGreeted:
-		return nil, &performatives.Refusal{Code: performatives.CodeBusy, About: m.ID(), Text: "the peer has not answered the handshake"}
-	}
-	var err error
-	stub := m // what expects no reply is not kept after its frame is written, or dropped
-	if m.Performative().ExpectsReply() {
-		if stub, err = exchange.Outline(m); err != nil {
-			return nil, err
-		}
+		return nil, m.Refused(performatives.CodeBusy, "the peer has not answered the handshake")
 	}
 	var first []byte
 	if h == nil {
+		var err error
 		h = &hello{agent: m.Sender(), own: true}
 		if first, err = s.introduce(h, m); err != nil {
 			return nil, err
 		}
 		s.hellos.byAgent[agent] = h
 	}
-	h.held = append(h.held, queued{stub, append([]byte(nil), out...)})
+	held := queued{m, bytes.Clone(out)}
+	if q := s.asks.Find(m.Sender(), string(m.ID())); q != nil {
+		held.message = q.message
+	}
+	h.held = append(h.held, held)
 	s.hellos.held += len(out)
 	return first, nil
 }
@@ -96,20 +89,15 @@ func (s *session) introduce(h *hello, m *performatives.Message) ([]byte, error) 
 // greetingAnswered handles the answer to a handshake of this end. It reports whether the codec has
 // made the handshake, so that no agent waits for the answer.
 func (s *session) greetingAnswered(d *decoder, m *performatives.Message, take func(wire.Inbound)) (own bool) {
+	accepted := m != nil && m.Performative() == performatives.ActInformCapabilities
 	s.mu.Lock()
 	h := s.hellos.byID[d.correlation]
 	delete(s.hellos.byID, d.correlation)
-	s.mu.Unlock()
-	if h == nil {
-		return false
-	}
-	accepted := m != nil && m.Performative() == performatives.ActInformCapabilities
-	if accepted {
-		s.mu.Lock()
+	if h != nil && accepted {
 		h.extensions = d.extensions
-		s.mu.Unlock()
 	}
-	for {
+	s.mu.Unlock()
+	for h != nil {
 		waiting := s.unhold(h, accepted)
 		if len(waiting) == 0 {
 			return h.own
@@ -125,6 +113,7 @@ func (s *session) greetingAnswered(d *decoder, m *performatives.Message, take fu
 			}
 		}
 	}
+	return false
 }
 
 // unhold returns the frames that wait for a handshake. When there are none, the handshake is over.
@@ -136,11 +125,8 @@ func (s *session) unhold(h *hello, accepted bool) []queued {
 	for _, q := range waiting {
 		s.hellos.held -= len(q.frame)
 	}
-	if len(waiting) == 0 {
-		h.done = accepted
-		if !accepted {
-			delete(s.hellos.byAgent, h.agent.Fold())
-		}
+	if h.done = accepted && len(waiting) == 0; !accepted && len(waiting) == 0 {
+		delete(s.hellos.byAgent, h.agent.Fold())
 	}
 	return waiting
 }
@@ -148,7 +134,9 @@ func (s *session) unhold(h *hello, accepted bool) []queued {
 // unsent returns the refusal of a message that was held and is not written: a message, or for the
 // log if the held one expects no reply.
 func (s *session) unsent(held *performatives.Message, why *performatives.Refusal) wire.Inbound {
+	s.mu.Lock()
 	s.forget(held)
+	s.mu.Unlock()
 	if m := held.RefuseCopy(held.Receiver(), s.opts.Stamper.Stamp(), why); m != nil {
 		return wire.Inbound{Message: m}
 	}
@@ -157,11 +145,12 @@ func (s *session) unsent(held *performatives.Message, why *performatives.Refusal
 
 // ungreeted returns the refusal of a message whose sender the peer has not accepted.
 func ungreeted(answer *performatives.Message) *performatives.Refusal {
-	why := &performatives.Refusal{Code: performatives.CodeUnauthorized, Text: "the peer has not accepted the handshake"}
-	if answer != nil {
-		if r := answer.AsRefusal(); r != nil && r.Code != performatives.CodeUnspecified {
-			why.Code, why.Text = r.Code, why.Text+": "+r.Text
-		}
+	why := performatives.Refused(performatives.CodeUnauthorized, "the peer has not accepted the handshake")
+	if answer == nil {
+		return why
+	}
+	if r := answer.AsRefusal(); r != nil && r.Code != performatives.CodeUnspecified {
+		why.Code, why.Text = r.Code, why.Text+": "+r.Text
 	}
 	return why
 }

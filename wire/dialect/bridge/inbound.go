@@ -1,6 +1,8 @@
 package bridge
 
 import (
+	"cmp"
+
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -25,7 +27,7 @@ func (s *session) resolve(d *decoder) {
 // answer was a question for more input, the conversation continues. Otherwise it is the peer's own,
 // such as the id of its workflow, and comes back with no answer.
 func (s *session) resolveRequest(d *decoder) {
-	c := s.pending.calls.Find(d.out.Sender, d.correlation)
+	c := s.calls.Find(d.out.Sender, d.correlation)
 	if c != nil && c.Partial && c.Receiver.Is(d.out.Receiver) {
 		d.out.ConversationID = c.Conversation
 		return
@@ -42,7 +44,7 @@ func (d *decoder) withdraws() bool { return d.out.Performative == performatives.
 
 // resolveCancel finds the request that a CANCEL withdraws.
 func (s *session) resolveCancel(d *decoder) {
-	c := s.pending.calls.Find(d.out.Sender, d.correlation)
+	c := s.calls.Find(d.out.Sender, d.correlation)
 	if c == nil || c.Partial || c.Answered {
 		return
 	}
@@ -53,7 +55,7 @@ func (s *session) resolveCancel(d *decoder) {
 
 // resolveAnswer finds the request of this node that a message answers.
 func (s *session) resolveAnswer(d *decoder) {
-	q := s.pending.askFor(d.correlation, d.out.Receiver)
+	q := s.askFor(d.correlation, d.out.Receiver)
 	if q == nil {
 		return
 	}
@@ -65,41 +67,35 @@ func (s *session) resolveAnswer(d *decoder) {
 	if d.out.Receiver == "" || d.kind != kindNotification || d.out.Receiver.Is(q.message.Sender().Name()) {
 		d.out.Receiver = q.message.Sender()
 	}
-	if d.out.Protocol == "" {
-		d.out.Protocol = q.message.Protocol()
-	}
-	if d.out.Trace == "" {
-		d.out.Trace = q.message.Trace()
-	}
+	d.out.Protocol, d.out.Trace = cmp.Or(d.out.Protocol, q.message.Protocol()), cmp.Or(d.out.Trace, q.message.Trace())
 }
 
 // called notes a request or a handshake of the peer.
 func (s *session) called(d *decoder, in wire.Inbound) wire.Inbound {
-	m, now, p := in.Message, d.arrival(), &s.pending
-	if p.calls.Find(m.Sender(), string(m.ID())) != nil {
+	m, now := in.Message, d.arrival()
+	if s.calls.Find(m.Sender(), string(m.ID())) != nil {
 		return in // it has come again: its receiver knows it
 	}
-	if d.kind == kindRequest && p.early.Overtook(exchange.KeyOf(m.Sender(), string(m.ID())), m.ID(), d.arrival) {
+	if d.kind == kindRequest && s.early.Overtook(exchange.KeyOf(m.Sender(), string(m.ID())), m.ID(), d.arrival) {
 		return s.refused(d, in, exchange.Canceled("")) // it never starts work, nor does a copy of it
 	}
 	c := &call{
-		Request:  exchange.Request{ID: m.ID(), Asker: m.Sender(), Conversation: m.ConversationID(), Expires: exchange.Expiry(m.ReplyBy(), now, unlimited)},
-		Receiver: m.Receiver(), ReplyBy: m.ReplyBy(), Priority: m.Priority(), Arrived: now, hello: d.kind == kindHandshakeRequest, Tool: m.MessageType(),
+		Request: exchange.Request{ID: m.ID(), Asker: m.Sender(), Receiver: m.Receiver(), Conversation: m.ConversationID(), Expires: exchange.Expiry(m.ReplyBy(), now, unlimited)},
+		ReplyBy: m.ReplyBy(), Priority: m.Priority(), Arrived: now, hello: d.kind == kindHandshakeRequest, Tool: m.MessageType(),
 	}
 	agent := m.Sender().Fold()
-	_, greeted := p.greeted[agent]
+	_, greeted := s.greeted[agent]
 	if c.first = c.hello && !greeted; !c.hello {
 		c.Agent = agent
 	}
 	if task, ok := m.Payload().(performatives.TaskRequest); ok {
 		c.Tool = task.TaskType
 	}
-	if c.first && len(p.greeted) >= maxGreeted || !p.calls.Room(now) {
-		return s.refused(d, in, &performatives.Refusal{Code: performatives.CodeBusy, Text: "too many requests are under way on this connection"})
+	if c.first && len(s.greeted) >= maxGreeted || !s.calls.Room(now) {
+		return s.refused(d, in, performatives.Refused(performatives.CodeBusy, "too many requests are under way on this connection"))
 	}
-	p.calls.Add(c)
-	if c.hello {
-		p.greeted[agent] = d.extensions
+	if s.calls.Add(c); c.hello {
+		s.greeted[agent] = d.extensions
 	}
 	in.Ref = c
 	return in
@@ -109,14 +105,13 @@ func (s *session) called(d *decoder, in wire.Inbound) wire.Inbound {
 // or is not the sender's, has no effect. It may have overtaken its request, which is then not
 // served.
 func (s *session) withdrawn(d *decoder, in wire.Inbound) wire.Inbound {
-	p := &s.pending
 	if d.call == nil && d.correlation != "" {
-		p.early.Note(exchange.KeyOf(d.out.Sender, d.correlation), d.arrival())
+		s.early.Note(exchange.KeyOf(d.out.Sender, d.correlation), d.arrival())
 	}
 	if d.call == nil || d.call.Cancel != "" {
 		return wire.Inbound{Token: in.Token}
 	}
-	p.calls.AddCancel(d.call, d.out.ID, string(d.out.ID))
+	s.calls.AddCancel(d.call, d.out.ID, string(d.out.ID))
 	in.Ref = d.call
 	return in
 }
@@ -128,7 +123,7 @@ func (s *session) answered(d *decoder, in wire.Inbound) wire.Inbound {
 	if m.Performative().ExpectsReply() || exchange.Interim.Has(m.Performative()) || d.kind == kindNotification && m.MessageType() == "" {
 		return in
 	}
-	s.pending.asks.Remove(q)
+	s.asks.Remove(q)
 	if q.cancel == nil || d.kind != kindError {
 		return in
 	}

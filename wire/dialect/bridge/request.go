@@ -87,9 +87,7 @@ func (w *writer) request() {
 		exchange.PutContent(&w.Builder, requestArguments, task.Parameters)
 	}
 	w.timeout()
-	if task.Description != "" {
-		w.Text(requestDescription, task.Description)
-	}
+	w.OptionalText(requestDescription, task.Description)
 	w.Sorted(task.Extra, requestTool, requestArguments, requestTimeout, requestDescription)
 }
 

@@ -80,31 +80,26 @@ func (w *writer) response() {
 	p := exchange.Content[performatives.InformResult](&w.Builder, w.Message)
 	success := p.Status != performatives.StatusFailure
 	w.Value(responseSuccess, success)
-	summarized := false
 	switch {
 	case !p.Details.IsZero():
 		w.unwrapped(p.Details)
-	case success && p.Summary != "":
-		w.Text(responseResult, p.Summary)
-		summarized = true
+	case success:
+		w.TextOrNull(responseResult, p.Summary)
 	default:
 		w.null(responseResult)
 	}
 	w.elapsed(p.Extra[responseTime])
-	switch {
-	case !success && p.Summary != "":
-		w.Text(responseError, p.Summary)
-	case success:
+	if success {
 		w.orNull(responseError, p.Extra[responseError])
-	default:
-		w.null(responseError)
+	} else {
+		w.TextOrNull(responseError, p.Summary)
 	}
 	if p.Status == performatives.StatusPartial {
 		w.Text(responseStatus, string(p.Status))
 	}
 	switch {
-	case success && p.Summary != "" && !summarized:
-		w.Text(responseSummary, p.Summary)
+	case success && !p.Details.IsZero():
+		w.OptionalText(responseSummary, p.Summary)
 	case !success && len(p.Extra[responseSummary]) > 0:
 		w.Checked(responseSummary, p.Extra[responseSummary])
 	}
@@ -166,7 +161,7 @@ func (w *writer) elapsed(came []byte) {
 	switch {
 	case len(came) > 0:
 		w.Checked(responseTime, came)
-	case w.extras.measured:
+	case w.extras.answers:
 		w.Value(responseTime, float64(w.extras.elapsed.Milliseconds())/1000)
 	}
 }

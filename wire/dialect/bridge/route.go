@@ -77,16 +77,12 @@ func (s *session) routed(m *performatives.Message, agreed bool) (*performatives.
 		return nil, &performatives.Refusal{Code: performatives.CodeUnknownAgent, About: m.ID(), Field: memberRoute, Text: "route: the hop limit is reached"}
 	}
 	return m.With(func(e *performatives.Envelope) {
-		delete(e.Metadata, memberRoute)
-		if !agreed {
+		if delete(e.Metadata, memberRoute); !agreed {
 			return
-		}
-		if e.Metadata == nil {
-			e.Metadata = make(performatives.Members, 1)
 		}
 		if r.left--; len(r.path) == 0 || r.path[len(r.path)-1] != s.node {
 			r.path = append(r.path, s.node)
 		}
-		e.Metadata[memberRoute] = r.json()
+		exchange.Keep(&e.Metadata, memberRoute, r.json())
 	})
 }

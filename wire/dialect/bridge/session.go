@@ -3,6 +3,7 @@ package bridge
 import (
 	"cmp"
 	"sync"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -35,27 +36,40 @@ func (Dialect) Recognizes(frame []byte) bool {
 // Open returns the codec of one session.
 func (d Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 	o.Local = cmp.Or(o.Local, "system")
-	s := &session{codec: New(o), opts: o, node: d.Node, hellos: hellos{byAgent: make(map[performatives.AgentID]*hello), byID: make(map[string]*hello)}}
-	s.pending.init(o.MaxPending)
-	s.Handover = exchange.Handover[*call]{Lock: &s.mu, Calls: &s.pending.calls}
+	s := &session{codec: New(o), opts: o, node: d.Node, greeted: make(map[performatives.AgentID]extensions)}
+	s.hellos = hellos{byAgent: make(map[performatives.AgentID]*hello), byID: make(map[string]*hello)}
+	s.calls.Init(o.MaxPending, true, nil)
+	s.asks.Init(o.MaxPending, true, nil)
+	s.askIDs, s.parties = exchange.IndexOf(&s.asks, (*ask).id), exchange.IndexOf(&s.asks, (*ask).party)
+	s.Handover = exchange.Handover[*call]{Lock: &s.mu, Calls: &s.calls}
 	return s, nil
 }
 
 // session is the codec of one session: it knows which agents have shaken hands, and the requests
-// without an answer.
+// without an answer, of both ends.
 type session struct {
 	exchange.Handover[*call]
-	codec *Codec
-	opts  wire.CodecOptions
-	node  string
+	codec  *Codec
+	opts   wire.CodecOptions
+	node   string
+	nacked bool // the message that is being read was refused; only the reader uses it
 
-	mu      sync.Mutex
-	pending pending
-	hellos  hellos
-	nacked  bool // the message that is being read was refused; only the reader uses it
+	mu      sync.Mutex                           // guards the rest
+	hellos  hellos                               // of this end
+	greeted map[performatives.AgentID]extensions // of the agents of the peer that have shaken hands, by folded id
+	calls   exchange.Pending[*call]
+	asks    exchange.Pending[*ask]
+	askIDs  *exchange.Index[performatives.MessageID, *ask]
+	parties *exchange.Index[exchange.Party, *ask]
+
+	// The CANCELs that have overtaken their requests: of the peer, and of this node.
+	early exchange.Withdrawn[exchange.Key]
+	ahead exchange.Cancels
 
 	broadcasts exchange.Recent[exchange.Key, struct{}] // to the peer
 }
+
+func (s *session) now() time.Time { return s.opts.Stamper.Stamp().Time }
 
 // Decode reads one message, or those of a batch, in order. One that is invalid does not affect the
 // others.
@@ -91,33 +105,41 @@ func (s *session) decodeOne(frame []byte, take func(wire.Inbound)) {
 		take(wire.Inbound{Token: in.Token})
 		return
 	}
-	if notice, ok := s.acknowledged(&d, in); ok {
-		take(notice)
-		return
+	in = s.received(&d, in)
+	s.nacked = false
+	take(in)
+	if in.Message != nil && d.acknowledged && !s.nacked {
+		take(wire.Inbound{Token: in.Token, Answer: s.notice(m, eventAck, nil)})
 	}
-	s.acknowledge(&d, s.received(&d, in), take)
 }
 
 // received applies a message to the state of the session.
 func (s *session) received(d *decoder, in wire.Inbound) wire.Inbound {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if d.kind != kindHandshakeRequest && !s.shookHands(d.out.Sender) {
-		return s.refused(d, in, &performatives.Refusal{Code: performatives.CodeHandshakeRequired, Text: "send a handshake_request first"})
+	shakes := d.kind == kindHandshakeRequest || d.kind == kindHandshakeResponse
+	if d.acknowledged = !shakes && s.acknowledges(in.Message); d.acknowledged {
+		if out, ok := s.acknowledgement(d, in); ok {
+			d.acknowledged = false
+			return out
+		}
 	}
 	switch {
+	case d.kind != kindHandshakeRequest && !s.shookHands(d.out.Sender):
+		return s.refused(d, in, performatives.Refused(performatives.CodeHandshakeRequired, "send a handshake_request first"))
 	case d.kind == kindHandshakeRequest, d.kind == kindRequest:
 		return s.called(d, in)
 	case d.withdraws():
 		return s.withdrawn(d, in)
 	case d.ask != nil:
 		return s.answered(d, in)
-	case d.kind == kindError:
-		return wire.Inbound{Token: in.Token, Err: d.reported()} // it gets no answer itself
+	case d.kind == kindError: // it gets no answer itself
+		why := in.Message.AsRefusal()
+		return wire.Inbound{Token: in.Token, Err: &performatives.Refusal{Code: why.Code, From: why.From, Text: "the peer reports an error: " + why.Text}}
 	case d.kind != kindNotification:
-		return wire.Inbound{Token: in.Token, Err: &performatives.Refusal{
-			Code: performatives.CodeUnexpectedAct, Field: "correlation_id", Text: "correlation_id: want the message_id of a request that waits for an answer",
-		}}
+		bad := exchange.Wrong("correlation_id", "the message_id of a request that waits for an answer")
+		bad.Code = performatives.CodeUnexpectedAct
+		return wire.Inbound{Token: in.Token, Err: bad}
 	}
 	return in
 }
@@ -125,18 +147,8 @@ func (s *session) received(d *decoder, in wire.Inbound) wire.Inbound {
 // shookHands reports whether an agent of the peer may send anything. The end that opened the
 // connection does not ask for handshakes. The session's lock is held.
 func (s *session) shookHands(agent performatives.AgentID) bool {
-	_, greeted := s.pending.greeted[agent.Fold()]
-	return s.opts.Initiator || greeted
-}
-
-// reported returns an error of the peer that is about no request, for the log.
-func (d *decoder) reported() *performatives.Refusal {
-	r := &performatives.Refusal{Code: performatives.CodeUnspecified, From: d.out.Sender, Text: "the peer reports an error"}
-	if why := d.shape.of.AsRefusal(); why != nil {
-		r.Code = why.Code
-		r.Text += ": " + why.Text
-	}
-	return r
+	_, greeted := s.greeted[agent.Fold()]
+	return greeted || s.opts.Initiator
 }
 
 // refused is a message that the codec refuses, with the answer to the peer. An error gets none.
@@ -174,19 +186,21 @@ func (s *session) failed(e *DecodeError) *ask {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q := s.pending.askFor(e.Correlation, e.Receiver)
-	s.pending.asks.Remove(q)
+	q := s.askFor(e.Correlation, e.Receiver)
+	s.asks.Remove(q)
 	return q
 }
 
 // Refuse appends the error for a message that the session or its handler does not serve. It appends
 // nothing for a message that expects no reply.
 func (s *session) Refuse(dst []byte, in wire.Inbound, err error) []byte {
-	if c, ok := in.Ref.(*call); ok {
-		s.mu.Lock()
-		s.pending.refused(c, in.Message)
-		s.mu.Unlock()
+	c, called := in.Ref.(*call)
+	s.mu.Lock()
+	if called {
+		s.unserved(c, in.Message)
 	}
+	acknowledged := in.Message != nil && s.acknowledges(in.Message)
+	s.mu.Unlock()
 	if in.Message == nil {
 		return dst
 	}
@@ -194,15 +208,15 @@ func (s *session) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 		err = renamed(err)
 	}
 	s.nacked = true
-	if !in.Message.Performative().ExpectsReply() && s.acknowledges(in.Message) {
+	if acknowledged && !in.Message.Performative().ExpectsReply() {
 		return append(dst, s.notice(in.Message, eventNack, err)...)
 	}
 	answer := wire.RefusalOf(in.Message, s.opts.Local, s.opts.Stamper.Stamp(), err)
 	if answer == nil {
 		return dst
 	}
-	x := extras{tools: s.opts.Tools}
-	if c, ok := in.Ref.(*call); ok {
+	x := extras{tools: s.tools(answer)}
+	if called {
 		x.tool = c.Tool
 	}
 	frame, _ := s.codec.append(dst, answer, x) // the refusal was made here

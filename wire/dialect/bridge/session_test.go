@@ -210,7 +210,7 @@ func TestCanceledAndAnswered(t *testing.T) {
 			t.Errorf("a further answer: wrote %s, %v", out, err)
 		}
 	}
-	if n := p.codec.(*session).pending.calls.Len(); n != 0 {
+	if n := p.codec.(*session).calls.Len(); n != 0 {
 		t.Errorf("%d requests are open", n)
 	}
 }
@@ -397,14 +397,14 @@ func TestCancelOvertakes(t *testing.T) {
 			t.Errorf("a request after its CANCEL: wrote %s, %v", out, err)
 		}
 	}
-	if n := p.codec.(*session).pending.asks.Len(); n != 0 {
+	if n := p.codec.(*session).asks.Len(); n != 0 {
 		t.Errorf("%d requests are open", n)
 	}
 	p.send(asked(t, performatives.TaskRequest{TaskType: "paint"}, func(e *performatives.Envelope) { e.ID = "other" }))
 	for i := range 2 * exchange.MaxRecent {
 		p.one(frame(fmt.Sprint("c-", i), "notification", "agent-1", "Bob", fmt.Sprint("x-", i), `{"event_type":"cancel"}`))
 	}
-	if early, _ := p.codec.(*session).pending.early.Len(); early < exchange.MaxRecent/2 || early > exchange.MaxRecent {
+	if early, _ := p.codec.(*session).early.Len(); early < exchange.MaxRecent/2 || early > exchange.MaxRecent {
 		t.Errorf("%d are kept", early)
 	}
 }
@@ -519,7 +519,7 @@ func TestTooLong(t *testing.T) {
 	if _, err := wiretest.Encode(t, p.codec, long); !errors.Is(err, performatives.CodeInvalidPayload) {
 		t.Errorf("got %v", err)
 	}
-	if s := p.codec.(*session); s.pending.asks.Len() != 0 {
+	if s := p.codec.(*session); s.asks.Len() != 0 {
 		t.Error("the request is pending")
 	}
 	if in := p.one(`{"message_type":"request","x":"` + strings.Repeat("x", 600) + `"}`); !errors.Is(in.Err, performatives.CodeParsingError) {

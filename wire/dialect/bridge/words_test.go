@@ -17,11 +17,13 @@ func TestVocabulary(t *testing.T) {
 			t.Errorf("%s is read as %s, want %s", word, got, want)
 		}
 	}
-	// Where addenda §2 says which act an error is, the code that it is read as has that act as its
-	// carrier.
-	for word := range errorTypes {
-		if c, _ := ErrorCodes.Code(word); c.Traits().Carrier != usualRefusal(word) {
-			t.Errorf("%s is read as %s, carried by %s, want %s", word, c, c.Traits().Carrier, usualRefusal(word))
+	// Addenda §2 says which act an error is.
+	for word, want := range map[string]performatives.Performative{
+		codeToolNotFound: performatives.ActTaskReject, codeUnauthorized: performatives.ActTaskReject, codeInvalidArguments: performatives.ActNotUnderstood,
+		codeExecutionFailed: performatives.ActFailure, codeTimeout: performatives.ActFailure, codeInternal: performatives.ActFailure, "OF_A_PEER": performatives.ActFailure,
+	} {
+		if got := usualRefusal(word); got != want {
+			t.Errorf("%s is %s, want %s", word, got, want)
 		}
 	}
 }

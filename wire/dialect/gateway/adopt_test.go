@@ -58,7 +58,7 @@ func TestBatchIsAdopted(t *testing.T) {
 	if !strings.Contains(got[1], `"mcp_payload":{"jsonrpc"`) || !strings.Contains(got[1], `"correlation_id":"e"`) || !strings.Contains(got[1], `answer 0`) {
 		t.Errorf("the other answer is %s", got[1])
 	}
-	if n := codecs[1].pending.calls.Len(); n != 0 {
+	if n := codecs[1].calls.Len(); n != 0 {
 		t.Errorf("%d calls are open", n)
 	}
 }

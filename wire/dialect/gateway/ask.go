@@ -11,16 +11,12 @@ import (
 // ask writes a request. A retry of a request that is under way is not written: a
 // connection loses nothing, so that the peer has the first copy.
 func (c *codec) ask(dst []byte, m *performatives.Message) ([]byte, error) {
-	stub, err := exchange.Outline(m)
-	if err != nil {
-		return dst, err
-	}
 	method, err := c.methodOf(m)
 	if err != nil {
 		return dst, err
 	}
 	now := c.stamp()
-	q := &request{Request: exchange.Request{Expires: exchange.Expiry(m.ReplyBy(), now.Time, defaultTimeout)}, envelope: string(m.ID()), message: stub, method: method}
+	q := &request{Request: exchange.Request{Kind: method, Expires: exchange.Expiry(m.ReplyBy(), now.Time, defaultTimeout)}, envelope: string(m.ID()), message: exchange.Outline(m)}
 	again, err := c.register(q, now)
 	if err != nil || again {
 		return dst, err
@@ -29,7 +25,7 @@ func (c *codec) ask(dst []byte, m *performatives.Message) ([]byte, error) {
 	h.id, h.timeout = q.envelope, timeLeft(m, now.Time)
 	out, err := c.appendCall(dst, h, method, q.number(), func(b *jsonscan.Builder) { c.params(b, m, q) })
 	if err == nil && !c.fits(len(out)-len(dst)) {
-		err = &performatives.Refusal{Code: performatives.CodeInvalidPayload, About: m.ID(), Text: "the message is longer than the connection carries"}
+		err = m.Refused(performatives.CodeInvalidPayload, "the message is longer than the connection carries")
 	}
 	if err != nil {
 		c.drop(q)
@@ -44,27 +40,22 @@ func (c *codec) ask(dst []byte, m *performatives.Message) ([]byte, error) {
 func (c *codec) register(q *request, s performatives.Stamp) (again bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p := &c.pending
-	if r := p.ahead.Refusal(q.message, func() time.Time { return s.Time }); r != nil {
+	if r := c.ahead.Refusal(q.message, func() time.Time { return s.Time }); r != nil {
 		return false, r
 	}
-	if other := p.parties.Latest(q.party()); other != nil && other.cancel == nil {
+	if other := c.parties.Latest(q.party()); other != nil && other.cancel == nil {
 		if other.message.ID() == q.message.ID() {
 			return true, nil
 		}
-		return false, &performatives.Refusal{
-			Code: performatives.CodeUnexpectedAct, About: q.message.ID(), Text: "the peer has not answered the conversation's last request",
-		}
+		return false, q.message.Refused(performatives.CodeUnexpectedAct, "the peer has not answered the conversation's last request")
 	}
-	if p.envelopes.Latest(q.envelope) != nil {
+	if c.envelopes.Latest(q.envelope) != nil {
 		q.envelope = string(s.ID) // a message of another agent has the same id
 	}
-	if !p.requests.Room(s.Time) {
-		return false, &performatives.Refusal{
-			Code: performatives.CodeBusy, About: q.message.ID(), Text: "too many requests to the agent are under way",
-		}
+	if !c.requests.Room(s.Time) {
+		return false, q.message.Refused(performatives.CodeBusy, "too many requests to the agent are under way")
 	}
-	p.add(q)
+	c.add(q)
 	return false, nil
 }
 
@@ -105,7 +96,7 @@ func (c *codec) methodOf(m *performatives.Message) (string, error) {
 
 // params writes the params of a request.
 func (c *codec) params(b *jsonscan.Builder, m *performatives.Message, q *request) {
-	switch q.method {
+	switch q.Kind {
 	case methodList:
 		b.Raw("params", withMessageType([]byte("{}"), m, performatives.ActQueryCapabilities))
 		return
@@ -117,7 +108,7 @@ func (c *codec) params(b *jsonscan.Builder, m *performatives.Message, q *request
 	}
 	b.Open("params")
 	switch {
-	case q.method == methodRead:
+	case q.Kind == methodRead:
 		b.Text("uri", exchange.Content[performatives.QueryRef](b, m).Reference)
 		b.Open(memberMeta)
 		q.writeMeta(b)
@@ -134,9 +125,7 @@ func (c *codec) params(b *jsonscan.Builder, m *performatives.Message, q *request
 func callParams(b *jsonscan.Builder, m *performatives.Message, q *request) {
 	p := exchange.Content[performatives.TaskRequest](b, m)
 	b.Text("name", p.TaskType)
-	if p.Description != "" {
-		b.Text("task_description", p.Description)
-	}
+	b.OptionalText("task_description", p.Description)
 	if !p.Parameters.IsZero() {
 		exchange.PutContent(b, "arguments", p.Parameters)
 	}
@@ -159,7 +148,5 @@ const metaTrace = "traceparent"
 // writeMeta writes the progress token and the trace of a request, the members of its _meta.
 func (q *request) writeMeta(b *jsonscan.Builder) {
 	b.Raw(metaToken, q.number())
-	if trace := q.message.Trace(); trace != "" {
-		b.Text(metaTrace, trace)
-	}
+	b.OptionalText(metaTrace, q.message.Trace())
 }

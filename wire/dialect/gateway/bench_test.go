@@ -101,7 +101,7 @@ func BenchmarkEncode(b *testing.B) {
 			if buf, err = c.Encode(buf[:0], in.Message); err != nil || len(buf) == 0 {
 				b.Fatal(err)
 			}
-			c.pending.requests.Remove(c.pending.envelopes.Latest(string(in.Message.ID())))
+			c.requests.Remove(c.envelopes.Latest(string(in.Message.ID())))
 		}
 	})
 	b.Run("encoding_json", func(b *testing.B) {

@@ -18,13 +18,22 @@ type codec struct {
 	session    wire.CodecOptions
 	connection performatives.MessageID // a random id of the connection; of the reader
 
-	mu      sync.Mutex
-	pending pending
-	held    int      // bytes of answers in incomplete batches
-	agreed  string   // the compression that Agreed has not returned yet
-	done    bool     // the negotiation of a compression is over
-	offered *request // the pending initialize that offers a compression
-	mcp     bool     // the peer has chosen a protocol version of MCP
+	mu        sync.Mutex // guards the following, up to held
+	calls     exchange.Pending[*call]
+	ids       *exchange.Index[string, *call] // by JSON-RPC id
+	requests  exchange.Pending[*request]
+	parties   *exchange.Index[exchange.Party, *request]
+	envelopes *exchange.Index[string, *request]
+	counter   uint64                     // of requests
+	withdrawn exchange.Withdrawn[jsonID] // the CANCELs of the peer that have overtaken their requests
+	ahead     exchange.Cancels           // those of this node
+	paged     int                        // bytes of the pages of incomplete lists
+	held      int                        // bytes of answers in incomplete batches
+
+	agreed  atomic.Bool             // to compress, which Agreed has not returned yet
+	done    atomic.Bool             // the negotiation of a compression is over
+	offered atomic.Pointer[request] // the pending initialize that offers a compression
+	mcp     atomic.Bool             // the peer has chosen a protocol version of MCP
 
 	form   atomic.Uint32         // the [form] of the frames; the first readable one that is recognized decides it
 	formed bool                  // form is decided; until then, and this field itself, of the reader
@@ -41,20 +50,15 @@ var _ wire.CompressionCodec = (*codec)(nil)
 
 // Agreed returns the compression that both ends have just agreed on.
 func (c *codec) Agreed() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	method := c.agreed
-	c.agreed = ""
-	return method
+	if c.agreed.Swap(false) {
+		return compressionGzip
+	}
+	return ""
 }
 
 // Offered reports whether an initialize of ours has offered a compression and has no
 // answer.
-func (c *codec) Offered() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.offered != nil
-}
+func (c *codec) Offered() bool { return c.offered.Load() != nil }
 
 // Decode reads one envelope, and calls take once, or once for each JSON-RPC message of a
 // batch.
@@ -140,7 +144,7 @@ func (c *codec) refused(e *envelope, o *origin, r *performatives.Refusal) wire.I
 func (c *codec) refusedWith(e *envelope, o *origin, r *performatives.Refusal, data faultData) wire.Inbound {
 	f := faultOf(r)
 	f.data = data
-	return wire.Inbound{Token: e.token, Err: r, Ref: o, Answer: c.tell(nil, &o.address, f)}
+	return wire.Inbound{Token: e.token, Err: r, Ref: o, Answer: c.tell(nil, &o.address, f, nil)}
 }
 
 // emptyBatchText is the error text for an empty batch (JSON-RPC 2.0 §6).
@@ -205,7 +209,7 @@ func (c *codec) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 			c.mu.Unlock()
 			return dst // the handler has answered it already
 		}
-		c.pending.calls.Remove(o.call)
+		c.calls.Remove(o.call)
 	}
 	written := o.batch != nil && o.batch.left == 0 // the batch with the answer
 	c.mu.Unlock()

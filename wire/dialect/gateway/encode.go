@@ -16,7 +16,7 @@ import (
 // a message of this node. An answer to a request that is no longer pending is not written.
 func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	c.mu.Lock()
-	call := c.pending.callOf(m)
+	call := c.callOf(m)
 	c.mu.Unlock()
 	if call == nil {
 		return c.own(dst, m)
@@ -36,7 +36,7 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 func (c *codec) end(dst []byte, m *performatives.Message, call *call) []byte {
 	c.mu.Lock()
 	over := call.Over()
-	c.pending.calls.Remove(call)
+	c.calls.Remove(call)
 	c.mu.Unlock()
 	switch {
 	case over:
@@ -46,29 +46,24 @@ func (c *codec) end(dst []byte, m *performatives.Message, call *call) []byte {
 	case call.Withdrawn: // the batch may be complete without it
 		return c.batched(dst, &call.address, nil)
 	}
-	h := headerOf(m, call.Correlation)
 	if r := refusalIn(m); r != nil {
 		parameters := "params"
-		if call.Method == methodCall {
+		if call.Kind == methodCall {
 			parameters = "arguments"
 		}
 		r.Text = exchange.OfParameters(r.Text, parameters)
 		f := call.faultOf(r)
-		if c.bare() {
-			f = f.bared()
-		}
 		if _, extra, _ := performatives.RefusalIn(m.Payload()); jsonscan.Valid(extra["data"]) {
 			f.raw = extra["data"] // of another gateway
 		}
 		f.data.Meta, f.data.Payload = refusalType(m)
-		h.fault = f.object.JSON()
-		return c.answer(dst, &call.address, f.rpc(call.RPC), h)
+		return c.tell(dst, &call.address, f, m)
 	}
 	result, err := c.resultFor(m, call)
 	if err != nil || !jsonscan.Valid(result) {
-		return c.tell(dst, &call.address, call.faultOf(&performatives.Refusal{Code: performatives.CodeFailed, Text: "the answer cannot be written"}))
+		return c.tell(dst, &call.address, faultOf(performatives.Refused(performatives.CodeFailed, "the answer cannot be written")), nil)
 	}
-	out := c.answer(dst, &call.address, rpcAnswer(call.RPC, "result", result), h)
+	out := c.answer(dst, &call.address, rpcAnswer(call.RPC, "result", result), c.headerFor(&call.address, m))
 	if call.hello != nil && call.hello.gzip && len(out) > len(dst) {
 		c.agree()
 	}
@@ -79,7 +74,7 @@ func (c *codec) end(dst []byte, m *performatives.Message, call *call) []byte {
 // request that came again after it was cancelled.
 func refusalIn(m *performatives.Message) *performatives.Refusal {
 	if _, ok := m.Payload().(performatives.Receipt); ok {
-		return &performatives.Refusal{Code: performatives.CodeCanceled, Text: performatives.CodeCanceled.Traits().Text}
+		return exchange.Canceled("")
 	}
 	return m.AsRefusal()
 }
@@ -89,18 +84,18 @@ func (c *codec) resultFor(m *performatives.Message, call *call) ([]byte, error) 
 	switch {
 	case call.hello != nil:
 		return c.welcome(call.hello)
-	case call.Method == methodList:
+	case call.Kind == methodList:
 		list, err := resultWith(m, func(p performatives.InformCapabilities) ([]byte, error) { return toolList(p, call.MCP) })
 		return withMessageType(list, m, performatives.ActInformCapabilities), err
-	case call.Method == methodResources:
+	case call.Kind == methodResources:
 		return resultWith(m, func(p performatives.InformCapabilities) ([]byte, error) { return resourceList(p, call.Namespace) })
-	case call.Method == methodRead && m.Performative() == performatives.ActInformRef:
+	case call.Kind == methodRead && m.Performative() == performatives.ActInformRef:
 		return resultWith(m, resourceResult)
 	case m.MessageType() != "":
 		return typedResult(m, call)
 	case m.Performative() != performatives.ActInformResult:
-		return plainResult(m, call.Method == methodCall)
-	case call.Method == methodCall:
+		return plainResult(m, call.Kind == methodCall)
+	case call.Kind == methodCall:
 		return resultWith(m, toolResult)
 	}
 	return resultWith(m, methodResult)
@@ -140,9 +135,7 @@ func (c *codec) news(dst []byte, m *performatives.Message, call *call) ([]byte, 
 	if p.Progress != nil {
 		b.Value("total", 100)
 	}
-	if p.Description != "" {
-		b.Text("message", p.Description)
-	}
+	b.OptionalText("message", p.Description)
 	if !p.Results.IsZero() {
 		exchange.PutContent(&b, "intermediate_results", p.Results)
 	}
@@ -173,8 +166,11 @@ func headerOf(m *performatives.Message, correlation string) header {
 	}
 }
 
-// ownHeader returns the header of an answer that the codec itself makes.
-func (c *codec) ownHeader(o *address) header {
+// headerFor returns the header of an answer: of m, or of one that the codec itself makes if m is nil.
+func (c *codec) headerFor(o *address, m *performatives.Message) header {
+	if m != nil {
+		return headerOf(m, o.Correlation)
+	}
 	s := c.stamp()
 	return header{id: string(s.ID), time: s.Time, source: string(c.session.Local), correlation: correlated(o.Correlation)}
 }
@@ -227,9 +223,7 @@ func (c *codec) writeHeader(b *jsonscan.Builder, h header) {
 	b.Name("timestamp")
 	b.JSON = h.time.UTC().AppendFormat(b.JSON, timeFormat)
 	b.Text("source", h.source)
-	if h.target != "" {
-		b.Text("target_namespace", h.target)
-	}
+	b.OptionalText("target_namespace", h.target)
 	if token := c.token(); token != "" {
 		b.Text("auth_token", "Bearer "+token)
 	}

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -57,18 +58,19 @@ func (f fault) rpc(id []byte) []byte {
 // fail appends the frame that answers a request with err, or the batch that it completes.
 // It appends nothing for a message that gets no answer.
 func (c *codec) fail(dst []byte, o *origin, err error) []byte {
-	return c.tell(dst, &o.address, o.call.faultOf(err))
+	return c.tell(dst, &o.address, o.call.faultOf(err), nil)
 }
 
-// tell is [codec.fail] for an error in the form of this protocol.
-func (c *codec) tell(dst []byte, o *address, f fault) []byte {
+// tell is [codec.fail] for an error in the form of this protocol: that of m, or of the codec itself
+// if m is nil.
+func (c *codec) tell(dst []byte, o *address, f fault, m *performatives.Message) []byte {
 	if o.RPC == nil {
 		return dst
 	}
 	if c.bare() {
 		f = f.bared()
 	}
-	h := c.ownHeader(o)
+	h := c.headerFor(o, m)
 	h.fault = f.object.JSON()
 	return c.answer(dst, o, f.rpc(o.RPC), h)
 }
@@ -84,7 +86,7 @@ func (c *codec) answer(dst []byte, o *address, body []byte, h header) []byte {
 		return out
 	}
 	f := unwritable(err)
-	h = c.ownHeader(o)
+	h = c.headerFor(o, nil)
 	h.fault = f.object.JSON()
 	out, _ = c.appendEnvelope(dst, h, f.rpc(o.RPC)) // an error of this package can always be written
 	return out
@@ -117,7 +119,7 @@ func (c *codec) batched(dst []byte, o *address, body []byte) []byte {
 	if len(answers) == 0 {
 		return dst
 	}
-	out, _ := c.appendEnvelope(dst, c.ownHeader(o), answers) // each answer has been checked
+	out, _ := c.appendEnvelope(dst, c.headerFor(o, nil), answers) // each answer has been checked
 	return out
 }
 
@@ -156,8 +158,5 @@ var ErrorCodes = wire.WordsOf(map[string][]performatives.Code{
 	"-32001": exchange.Untrusted,
 	"-32002": {performatives.CodeForbidden},
 	"-32000": {performatives.CodeRateLimited},
-	"-32603": {
-		performatives.CodeInternal, performatives.CodeCanceled, performatives.CodeRejected, performatives.CodeMiddleware,
-		performatives.CodeUnspecified, performatives.CodeFailed, performatives.CodeStillRunning, performatives.CodeBudget,
-	},
+	"-32603": slices.Concat([]performatives.Code{performatives.CodeInternal, performatives.CodeMiddleware, performatives.CodeBudget}, exchange.Failed),
 })

@@ -138,7 +138,7 @@ func (s *session) refuse(i int) {
 }
 
 func (s *session) checkBounds() {
-	p, limit := &s.codec.pending, s.codec.session.MaxPending
+	p, limit := s.codec, s.codec.session.MaxPending
 	paged := 0
 	for _, q := range p.requests.Of("") {
 		paged += q.pages.bytes

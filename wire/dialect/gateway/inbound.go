@@ -40,7 +40,7 @@ func (c *codec) inbound(e *envelope, r *rpc, o *origin) wire.Inbound {
 func (c *codec) request(e *envelope, r *rpc, o *origin) wire.Inbound {
 	switch r.method {
 	case methodPing:
-		pong := c.answer(nil, &o.address, rpcAnswer(o.RPC, "result", []byte("{}")), c.ownHeader(&o.address))
+		pong := c.answer(nil, &o.address, rpcAnswer(o.RPC, "result", []byte("{}")), c.headerFor(&o.address, nil))
 		return wire.Inbound{Token: e.token, Ref: o, Answer: pong}
 	case methodInitialize:
 		return c.initialize(e, r, o)
@@ -54,7 +54,7 @@ func (c *codec) request(e *envelope, r *rpc, o *origin) wire.Inbound {
 	if _, _, ok := splitMethod(r.method); ok {
 		return c.methodCall(e, r, o)
 	}
-	unknown := &performatives.Refusal{Code: performatives.CodeUnknownAction, Text: "Method not found"} // wire's Error Response Example
+	unknown := performatives.Refused(performatives.CodeUnknownAction, "Method not found") // wire's Error Response Example
 	return c.refusedWith(e, o, unknown, faultData{Method: r.method})
 }
 
@@ -82,7 +82,7 @@ func (c *codec) list(e *envelope, r *rpc, o *origin) wire.Inbound {
 	default:
 		r.Refuse(exchange.Wrong("mcp_payload.params."+paramCursor, "none: the first page has all"))
 	}
-	if meta := r.readMeta(); !isObjectOrNone(meta) {
+	if meta := r.readMeta(); !jsonscan.IsNone(meta) && meta[0] != '{' {
 		r.Refuse(invalidParams(memberMeta, "an object", meta))
 	}
 	t := readMessageType(&r.Fault, r.readMeta(), pathMeta)
@@ -105,22 +105,21 @@ func (c *codec) serve(e *envelope, r *rpc, o *origin, env performatives.Envelope
 	}
 	s := c.stamp()
 	env.ID, env.ReplyBy = s.ID, s.Time.Add(cmp.Or(e.timeout, defaultTimeout))
+	var of jsonID
 	if call.startsWork(r.method) {
 		env.Trace = exchange.Traceparent(jsonscan.Member(r.readMeta(), metaTrace))
 		if !jsonscan.IsNull(r.id) {
 			c.connection = cmp.Or(c.connection, s.ID)
-			of := jsonID{e.source.Fold(), key(r.id)}
-			if env.ID = c.requestID(of, e, r); c.overtaken(of, env.ID, s.Time) {
-				return c.refused(e, o, exchange.Canceled(env.ID))
-			}
+			of = jsonID{e.source.Fold(), key(r.id)}
+			env.ID = c.requestID(of, e, r)
 		}
 	}
 	m, err := c.message(e, r, env)
 	if err != nil {
 		return c.refused(e, o, renamed(err))
 	}
-	call.address, call.Method = o.address, r.method
-	if refusal := c.addCall(call, m, s.Time); refusal != nil {
+	call.address, call.Kind = o.address, r.method
+	if refusal := c.addCall(call, m, of, s.Time); refusal != nil {
 		return c.refused(e, o, refusal)
 	}
 	if !call.repeated {
@@ -134,37 +133,33 @@ func (c *codec) serve(e *envelope, r *rpc, o *origin, env performatives.Envelope
 }
 
 // addCall adds the call that m opens. One that repeats a pending call has that answered, and is not
-// added.
-func (c *codec) addCall(x *call, m *performatives.Message, now time.Time) *performatives.Refusal {
+// added. One whose CANCEL came before it is refused; of is its id, or nothing.
+func (c *codec) addCall(x *call, m *performatives.Message, of jsonID, now time.Time) *performatives.Refusal {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if first := c.pending.calls.Find("", string(m.ID())); first != nil {
+	if of.id != "" && c.withdrawn.Overtook(of, m.ID(), func() time.Time { return now }) {
+		return exchange.Canceled(m.ID())
+	}
+	if first := c.calls.Find("", string(m.ID())); first != nil {
 		first.Withdrawn = false
 		if x.repeated = true; x.batch != nil {
 			return invalidRequest("mcp_payload.id", "mcp_payload.id: the same request is under way")
 		}
 		return nil
 	}
-	if !c.pending.calls.Room(now) {
-		return &performatives.Refusal{Code: performatives.CodeBusy, Text: "too many requests are under way on this connection"}
+	if !c.calls.Room(now) {
+		return performatives.Refused(performatives.CodeBusy, "too many requests are under way on this connection")
 	}
-	x.Request = exchange.Request{ID: m.ID(), Act: m.Performative(), Asker: m.Sender(), Conversation: m.ConversationID()}
-	x.Receiver, x.ReplyBy, x.Priority, x.MCP = m.Receiver(), m.ReplyBy(), m.Priority(), c.mcp || c.bare()
+	x.Request = exchange.Request{Kind: x.Kind, ID: m.ID(), Act: m.Performative(), Asker: m.Sender(), Receiver: m.Receiver(), Conversation: m.ConversationID()}
+	x.ReplyBy, x.Priority, x.MCP = m.ReplyBy(), m.Priority(), c.mcp.Load() || c.bare()
 	if x.hello == nil {
 		x.Agent = m.Sender().Fold()
 	}
 	if x.batch == nil { // a batch would otherwise never be complete
 		x.Expires = exchange.Expiry(m.ReplyBy(), now, defaultTimeout)
 	}
-	c.pending.calls.Add(x)
+	c.calls.Add(x)
 	return nil
-}
-
-// overtaken reports whether the CANCEL of a request of the peer came before it.
-func (c *codec) overtaken(of jsonID, id performatives.MessageID, now time.Time) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.pending.withdrawn.Overtook(of, id, func() time.Time { return now })
 }
 
 // requestID returns the id of the message for a request that starts work. It is the same for a

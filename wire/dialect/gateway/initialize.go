@@ -42,9 +42,7 @@ func (c *codec) initialize(e *envelope, r *rpc, o *origin) wire.Inbound {
 		Payload:  performatives.QueryCapabilities{Type: performatives.QuerySummary, Capabilities: &own, Extra: extra},
 	}, &call{hello: &h})
 	if in.Err == nil {
-		c.mu.Lock()
-		c.mcp = h.mcp
-		c.mu.Unlock()
+		c.mcp.Store(h.mcp)
 		c.introduction = in.Message
 	}
 	return in
@@ -166,7 +164,7 @@ func (c *codec) introduced(result []byte) (performatives.InformCapabilities, err
 	out := performatives.InformCapabilities{}
 	jsonscan.Read(result, exchange.Rest(&out.Extra, nil), jsonscan.Find("protocolVersion", &version), jsonscan.Find("capabilities", &offers))
 	if v := jsonscan.Text(version); !slices.Contains(versions, v) && !slices.Contains(mcpVersions, v) {
-		return out, &performatives.Refusal{Code: performatives.CodeInvalidPayload, Text: fmt.Sprintf("the peer speaks version %.32q of the protocol", v)}
+		return out, performatives.Refused(performatives.CodeInvalidPayload, fmt.Sprintf("the peer speaks version %.32q of the protocol", v))
 	}
 	exchange.Keep(&out.Extra, "protocolVersion", version)
 	own := capabilitiesOf(offers)
@@ -179,37 +177,28 @@ func (c *codec) introduced(result []byte) (performatives.InformCapabilities, err
 
 // agree starts the compression, unless it has started.
 func (c *codec) agree() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.done {
-		c.done, c.agreed = true, compressionGzip
+	if !c.done.Swap(true) {
+		c.agreed.Store(true)
 	}
 }
 
 // mayOffer reports whether an initialize of this node offers a compression: at most one
 // per connection does.
-func (c *codec) mayOffer() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.offers() && !c.done
-}
+func (c *codec) mayOffer() bool { return c.offers() && !c.done.Load() }
 
 // offering records a request of this node before it is written. An initialize offers a
 // compression.
 func (c *codec) offering(q *request) {
-	if q.method == methodInitialize && c.mayOffer() {
-		c.mu.Lock()
-		c.offered = q
-		c.mu.Unlock()
+	if q.Kind == methodInitialize && c.mayOffer() {
+		c.offered.Store(q)
 	}
 }
 
 // settled records the answer to a request of this node.
 func (c *codec) settled(q *request) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.offered == q {
-		c.offered, c.done = nil, true
+	if c.offered.Load() == q {
+		c.done.Store(true)
+		c.offered.Store(nil)
 	}
 }
 
@@ -260,24 +249,13 @@ func capabilitiesOf(v []byte) performatives.Capabilities {
 func (c *codec) offer(own performatives.Capabilities) (map[string]any, error) {
 	out := extraMembers(own.Extra)
 	delete(out, compression) // it belongs to the connection of the peer, not to the agent
-	if len(own.Actions) > 0 {
-		tools, err := toolsOf(own.Actions, false)
-		if err != nil {
-			return nil, err
-		}
-		out["tools"] = tools
-	}
-	if len(own.Resources) > 0 {
-		out["resources"] = own.Resources
-	}
-	if len(own.Topics) > 0 {
-		out["topics"] = own.Topics
-	}
-	if len(own.Ontologies) > 0 {
-		out["ontologies"] = own.Ontologies
-	}
+	tools, err := toolsOf(own.Actions, false)
+	setList(out, "tools", tools)
+	setList(out, "resources", own.Resources)
+	setList(out, "topics", own.Topics)
+	setList(out, "ontologies", own.Ontologies)
 	if c.mayOffer() {
 		out[compression] = []string{compressionGzip}
 	}
-	return out, nil
+	return out, err
 }

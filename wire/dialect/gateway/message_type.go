@@ -28,23 +28,22 @@ type messageType struct {
 // readMessageType reads the message type from a _meta at that path, with which the field of a
 // refusal begins.
 func readMessageType(f *exchange.Fault, meta []byte, path string) (t messageType) {
-	var name, act []byte
-	jsonscan.Read(meta, nil, jsonscan.Find(metaMessageType, &name), jsonscan.Find(metaPerformative, &act))
+	name, act := jsonscan.Member(meta, metaMessageType), jsonscan.Member(meta, metaPerformative)
 	if jsonscan.IsNone(name) {
 		return t
 	}
 	field := path + "." + metaMessageType
 	t.name = jsonscan.Text(name)
-	var err error
-	if !jsonscan.IsNone(act) {
-		t.act, err = performatives.ParsePerformative(jsonscan.Text(act))
-	}
 	if !jsonscan.Is(name, '"') {
 		f.Refuse(exchange.Invalid(field, "a string", name))
 	} else if bad := performatives.CheckMessageType(t.name); bad != nil {
 		f.Refuse(exchange.Renamed(bad, map[string]string{"message_type": field}))
-	} else if err != nil {
-		f.WrongAs(performatives.CodeUnknownPerformative, path+"."+metaPerformative, "the name of an act")
+	}
+	if !jsonscan.IsNone(act) {
+		var err error
+		if t.act, err = performatives.ParsePerformative(jsonscan.Text(act)); err != nil {
+			f.WrongAs(performatives.CodeUnknownPerformative, path+"."+metaPerformative, "the name of an act")
+		}
 	}
 	return t
 }

@@ -70,20 +70,19 @@ func (c *codec) inform(e *envelope, r *rpc, o *origin) wire.Inbound {
 // cancelled withdraws a request. One that is not pending never starts, should it come; it has no
 // effect for one that has ended, or that has another source, as MCP demands.
 func (c *codec) cancelled(e *envelope, r *rpc, o *origin) wire.Inbound {
-	var id, reason []byte
-	jsonscan.Read(r.params, nil, jsonscan.Find("requestId", &id), jsonscan.Find("reason", &reason))
+	id, reason := jsonscan.Member(r.params, "requestId"), jsonscan.Member(r.params, "reason")
 	nothing := wire.Inbound{Token: e.token, Ref: o}
 	t := readMessageType(&r.Fault, r.readMeta(), pathMeta)
 	if nothing.Err = r.Refusal; r.Refusal != nil {
 		return nothing
 	}
 	c.mu.Lock()
-	of := c.pending.ids.Latest(key(id))
+	of := c.ids.Latest(key(id))
 	if of != nil && !of.Asker.Is(e.source) {
 		of = nil
 	}
 	if of == nil && !jsonscan.IsNull(id) {
-		c.pending.withdrawn.Note(jsonID{e.source.Fold(), key(id)}, c.stamp().Time)
+		c.withdrawn.Note(jsonID{e.source.Fold(), key(id)}, c.stamp().Time)
 	}
 	if of == nil || of.Withdrawn || of.hello != nil {
 		c.mu.Unlock()
@@ -111,7 +110,7 @@ func (c *codec) progress(e *envelope, r *rpc, o *origin) (wire.Inbound, bool) {
 	}
 	nothing := wire.Inbound{Token: e.token, Ref: o} // the request has ended
 	c.mu.Lock()
-	q := c.pending.requests.Find("", idText(token))
+	q := c.requests.Find("", idText(token))
 	over := q == nil || q.cancel != nil
 	c.mu.Unlock()
 	if over {
@@ -156,18 +155,9 @@ func percentage(done, total []byte) *float64 {
 // which may be empty. Its sender is the receiver of the request, also when the envelope has another
 // source: that source answers on the receiver's behalf.
 func (c *codec) reply(e *envelope, r *rpc, to *performatives.Message, t messageType, payload any) (*performatives.Message, error) {
-	untyped := payload
-	if t.name != "" {
-		untyped = performatives.Raw{} // it fits every act
-	}
-	m, err := to.ReplyFrom(cmp.Or(to.Receiver(), e.source), performatives.Stamp{ID: c.stamp().ID, Time: e.timestamp}, t.act, untyped)
-	if err != nil || t.name == "" && len(e.metadata)+len(r.extra) == 0 {
-		return m, err
-	}
-	return m.With(func(env *performatives.Envelope) {
-		env.Metadata = metadataFor(e, r)
-		env.MessageType, env.Payload = t.name, payload
-	})
+	env := to.ReplyEnvelope(cmp.Or(to.Receiver(), e.source), performatives.Stamp{ID: c.stamp().ID, Time: e.timestamp}, t.act, payload)
+	env.MessageType, env.Metadata = t.name, metadataFor(e, r)
+	return performatives.New(env)
 }
 
 // notices has the acts that may travel as a notification.
@@ -197,10 +187,7 @@ func (c *codec) own(dst []byte, m *performatives.Message) ([]byte, error) {
 // listChanged tells a client of MCP that its list of tools has changed. No other client was
 // promised that.
 func (c *codec) listChanged(dst []byte, m *performatives.Message) ([]byte, error) {
-	c.mu.Lock()
-	mcp := c.mcp
-	c.mu.Unlock()
-	if !mcp {
+	if !c.mcp.Load() {
 		return dst, nil
 	}
 	return c.announce(dst, m, methodListChanged, nil)
@@ -209,21 +196,17 @@ func (c *codec) listChanged(dst []byte, m *performatives.Message) ([]byte, error
 // cancel withdraws a request from the peer. JSON-RPC has no receipt: [codec.answerTo]
 // makes one of an answer to the request.
 func (c *codec) cancel(dst []byte, m *performatives.Message) ([]byte, error) {
-	stub, err := exchange.Outline(m)
-	if err != nil {
-		return dst, err
-	}
 	c.mu.Lock()
-	q := c.pending.parties.Latest(exchange.PartyOf(m))
+	q := c.parties.Latest(exchange.PartyOf(m))
 	if q == nil {
-		c.pending.ahead.Note(m, c.stamp().Time)
+		c.ahead.Note(m, c.stamp().Time)
 	}
 	if q == nil || q.cancel != nil {
 		c.mu.Unlock()
 		return dst, nil // it is not pending, or is withdrawn already
 	}
-	q.cancel = stub
-	c.pending.requests.Expire(q) // MCP asks the peer not to answer it
+	q.cancel = exchange.Outline(m)
+	c.requests.Expire(q) // MCP asks the peer not to answer it
 	c.mu.Unlock()
 	p, err := exchange.PayloadAs[performatives.Cancel](m)
 	if err != nil {
@@ -231,9 +214,7 @@ func (c *codec) cancel(dst []byte, m *performatives.Message) ([]byte, error) {
 	}
 	params := jsonscan.OpenObject(nil)
 	params.Raw("requestId", q.number())
-	if p.Reason != "" {
-		params.Text("reason", p.Reason)
-	}
+	params.OptionalText("reason", p.Reason)
 	return c.announce(dst, m, methodCancelled, withMessageType(append(params.JSON, '}'), m, performatives.ActCancel))
 }
 

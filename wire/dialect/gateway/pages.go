@@ -58,7 +58,7 @@ func (c *codec) turn(e *envelope, r *rpc, q *request) (wire.Inbound, bool) {
 		return wire.Inbound{}, false
 	}
 	s := c.stamp()
-	next := &request{Request: exchange.Request{Expires: q.Expires}, envelope: string(s.ID), message: q.message, method: q.method, pages: p}
+	next := &request{Request: exchange.Request{Kind: q.Kind, Expires: q.Expires}, envelope: string(s.ID), message: q.message, pages: p}
 	if !c.replace(q, next, s.Time) {
 		return wire.Inbound{}, false
 	}
@@ -66,7 +66,7 @@ func (c *codec) turn(e *envelope, r *rpc, q *request) (wire.Inbound, bool) {
 	h := headerTo(m)
 	h.id, h.time, h.timeout = next.envelope, s.Time, timeLeft(m, s.Time)
 	cursor := append(append([]byte(`{"`+paramCursor+`":`), p.next...), '}')
-	frame, err := c.appendCall(nil, h, next.method, next.number(), rawParams(cursor))
+	frame, err := c.appendCall(nil, h, next.Kind, next.number(), rawParams(cursor))
 	if err != nil || !c.fits(len(frame)) {
 		c.drop(next)
 		return wire.Inbound{}, false
@@ -79,12 +79,11 @@ func (c *codec) turn(e *envelope, r *rpc, q *request) (wire.Inbound, bool) {
 func (c *codec) replace(q, next *request, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p := &c.pending
-	p.requests.Remove(q)
-	if q.cancel != nil || !now.Before(q.Expires) || !c.fits(p.paged+next.pages.bytes) {
+	c.requests.Remove(q)
+	if q.cancel != nil || !now.Before(q.Expires) || !c.fits(c.paged+next.pages.bytes) {
 		return false
 	}
-	p.add(next)
+	c.add(next)
 	return true
 }
 
@@ -92,7 +91,7 @@ func (c *codec) replace(q, next *request, now time.Time) bool {
 func (c *codec) drop(q *request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.pending.requests.Remove(q)
+	c.requests.Remove(q)
 }
 
 // listed returns the list of tools with its last page. A member nextCursor of the list

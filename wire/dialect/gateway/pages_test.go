@@ -15,7 +15,7 @@ import (
 func paged(t *testing.T, c *codec, tools string) wire.Inbound {
 	t.Helper()
 	return one(t, c, fmt.Sprintf(`{"id":null,"timestamp":"2024-01-15T10:30:45Z","source":"peer","mcp_payload":{"jsonrpc":"2.0","id":%d,"result":{"tools":[%s],"nextCursor":"more"}}}`,
-		c.pending.counter, tools))
+		c.counter, tools))
 }
 
 func askForTools(t *testing.T, c *codec, n int) {
@@ -43,8 +43,8 @@ func untilEnd(t *testing.T, c *codec, tools string) (asked, taken int) {
 		if string(p.Extra["nextCursor"]) != `"more"` {
 			t.Errorf("nothing says that the list is cut off: %v", p.Extra)
 		}
-		if left := c.pending.requests.Len() + c.pending.parties.Len() + c.pending.envelopes.Len() + c.pending.paged; left != 0 {
-			t.Errorf("the end has left %+v", c.pending)
+		if left := c.requests.Len() + c.parties.Len() + c.envelopes.Len() + c.paged; left != 0 {
+			t.Errorf("the end has left %+v", c)
 		}
 		return asked, len(p.Capabilities.Actions)
 	}
@@ -86,8 +86,8 @@ func TestPagesShareRoom(t *testing.T) {
 	if in := paged(t, c, page); in.Message == nil {
 		t.Errorf("both lists wait: %+v", in)
 	}
-	if c.pending.paged != 604 {
-		t.Errorf("%d bytes are held for the first", c.pending.paged)
+	if c.paged != 604 {
+		t.Errorf("%d bytes are held for the first", c.paged)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestLongCursor(t *testing.T) {
 	askForTools(t, c, 1)
 	in := one(t, c, fmt.Sprintf(`{"id":null,"timestamp":"2024-01-15T10:30:45Z","source":"p","mcp_payload":{"jsonrpc":"2.0","id":1,"result":{"nextCursor":%q}}}`,
 		strings.Repeat("c", 890)))
-	if in.Message == nil || c.pending.requests.Len() != 0 {
+	if in.Message == nil || c.requests.Len() != 0 {
 		t.Errorf("a request that is longer than a frame: %+v", in)
 	}
 }

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strconv"
 	"time"
@@ -30,10 +31,8 @@ type origin struct {
 type call struct {
 	exchange.Request
 	address
-	Receiver  performatives.AgentID
 	ReplyBy   time.Time
 	Priority  performatives.Priority
-	Method    string
 	MCP       bool   // the peer uses a protocol version of MCP
 	Token     []byte // the progress token; nil for none
 	Progress  float64
@@ -61,7 +60,6 @@ type request struct {
 	exchange.Request
 	envelope string                 // the id of the envelope
 	message  *performatives.Message // without its payload
-	method   string
 	cancel   *performatives.Message // the CANCEL of the request, without its payload
 	pages    pages                  // of tools/list
 }
@@ -88,47 +86,17 @@ type jsonID struct {
 	id     string
 }
 
-// pending has the pending requests of both ends. The codec's lock guards it.
-type pending struct {
-	calls     exchange.Pending[*call]
-	ids       *exchange.Index[string, *call] // by JSON-RPC id
-	requests  exchange.Pending[*request]
-	parties   *exchange.Index[exchange.Party, *request]
-	envelopes *exchange.Index[string, *request]
-	counter   uint64
-	paged     int // bytes of the pages of incomplete lists
-
-	// The CANCELs that have overtaken their requests: of the peer, and of this node.
-	withdrawn exchange.Withdrawn[jsonID]
-	ahead     exchange.Cancels
-}
-
-func (p *pending) init(limit int) {
-	p.calls.Init(limit, false, func(x *call) {
-		if k := x.key(); k != "" {
-			p.withdrawn.End(jsonID{x.Asker.Fold(), k})
-		}
-	})
-	p.ids = exchange.IndexOf(&p.calls, (*call).key)
-	p.requests.Init(limit, false, func(q *request) { p.paged -= q.pages.bytes })
-	p.parties = exchange.IndexOf(&p.requests, (*request).party)
-	p.envelopes = exchange.IndexOf(&p.requests, (*request).of)
-}
-
 // callOf returns the pending call that a message of this node refers to, or nil.
-func (p *pending) callOf(m *performatives.Message) *call {
-	if x := p.calls.Find("", string(m.ConversationID())); x != nil {
-		return x
-	}
-	return p.calls.Find("", m.InReplyTo())
+func (c *codec) callOf(m *performatives.Message) *call {
+	return cmp.Or(c.calls.Find("", string(m.ConversationID())), c.calls.Find("", m.InReplyTo()))
 }
 
 // add adds a request, and gives it its id.
-func (p *pending) add(q *request) {
-	p.counter++
-	q.ID = performatives.MessageID(strconv.FormatUint(p.counter, 10))
-	p.requests.Add(q)
-	p.paged += q.pages.bytes
+func (c *codec) add(q *request) {
+	c.counter++
+	q.ID = performatives.MessageID(strconv.FormatUint(c.counter, 10))
+	c.requests.Add(q)
+	c.paged += q.pages.bytes
 }
 
 // batch is a JSON-RPC batch of the peer. Its answers are written together, in the order

@@ -58,7 +58,7 @@ func TestRequestsExpire(t *testing.T) {
 	if err := send(4); err != nil {
 		t.Error(err)
 	}
-	if n := c.pending.requests.Len(); n != 1 {
+	if n := c.requests.Len(); n != 1 {
 		t.Errorf("%d requests are under way", n)
 	}
 }
@@ -76,7 +76,7 @@ func TestCallsExpire(t *testing.T) {
 	if in := one(t, c, toolCall("4")); in.Err != nil {
 		t.Error(in.Err)
 	}
-	if n := c.pending.calls.Len(); n != 1 {
+	if n := c.calls.Len(); n != 1 {
 		t.Errorf("%d calls are under way", n)
 	}
 }
@@ -107,9 +107,8 @@ func TestCancelledRequestsAreForgotten(t *testing.T) {
 			}
 		}
 	}
-	p := &c.pending
-	if n := p.requests.Len(); n > 100 || p.parties.Len() != n || p.envelopes.Len() != n {
-		t.Errorf("%d requests, %d parties, %d envelopes", n, p.parties.Len(), p.envelopes.Len())
+	if n := c.requests.Len(); n > 100 || c.parties.Len() != n || c.envelopes.Len() != n {
+		t.Errorf("%d requests, %d parties, %d envelopes", n, c.parties.Len(), c.envelopes.Len())
 	}
 }
 
@@ -130,8 +129,8 @@ func TestAnswersThatAreTooLong(t *testing.T) {
 		t.Errorf("got %s, %d bytes held", out, c.held)
 	}
 	task := performatives.TaskRequest{TaskType: "a", Description: strings.Repeat("x", 1<<13)}
-	if _, err := wiretest.Encode(t, c, ask(t, 1, task)); !errors.Is(err, performatives.CodeInvalidPayload) || c.pending.requests.Len() != 0 {
-		t.Errorf("got %v, %d requests", err, c.pending.requests.Len())
+	if _, err := wiretest.Encode(t, c, ask(t, 1, task)); !errors.Is(err, performatives.CodeInvalidPayload) || c.requests.Len() != 0 {
+		t.Errorf("got %v, %d requests", err, c.requests.Len())
 	}
 }
 
@@ -153,7 +152,7 @@ func TestAnswersThatCannotBeWritten(t *testing.T) {
 			t.Errorf("%s: %v, %s", name, err, out)
 		}
 		task := performatives.TaskRequest{TaskType: "a", Parameters: details}
-		if out, err := wiretest.Encode(t, c, ask(t, 1, task)); err == nil || len(out) > 0 || c.pending.requests.Len() > 0 {
+		if out, err := wiretest.Encode(t, c, ask(t, 1, task)); err == nil || len(out) > 0 || c.requests.Len() > 0 {
 			t.Errorf("%s: wrote %s, %v", name, out, err)
 		}
 	}

@@ -202,8 +202,8 @@ func TestManyInFlight(t *testing.T) {
 	if len(seen) != n-n/10 {
 		t.Errorf("%d answers", len(seen))
 	}
-	if p := &c.pending; p.calls.Len()+p.ids.Len() > 0 {
-		t.Errorf("%d calls and %d ids are left", p.calls.Len(), p.ids.Len())
+	if c.calls.Len()+c.ids.Len() > 0 {
+		t.Errorf("%d calls and %d ids are left", c.calls.Len(), c.ids.Len())
 	}
 }
 

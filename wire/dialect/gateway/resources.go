@@ -18,7 +18,7 @@ const codeNoResource = "-32002"
 // faultOf returns the error of a request. x is nil for one that was not taken on.
 func (x *call) faultOf(err error) fault {
 	f := faultOf(err)
-	if x != nil && x.Method == methodRead && f.data.ReasonCode == performatives.CodeUnknownReference {
+	if x != nil && x.Kind == methodRead && f.data.ReasonCode == performatives.CodeUnknownReference {
 		f.code = codeNoResource
 	}
 	return f
@@ -43,8 +43,7 @@ func resourceOf(v []byte) (r performatives.Resource) {
 
 // read serves resources/read of the peer: the question for the value of a reference.
 func (c *codec) read(e *envelope, r *rpc, o *origin) wire.Inbound {
-	var uri []byte
-	jsonscan.Read(r.params, nil, jsonscan.Find("uri", &uri))
+	uri := jsonscan.Member(r.params, "uri")
 	if !jsonscan.Is(uri, '"') || len(uri) == len(`""`) {
 		r.Refuse(invalidParams("uri", "a non-empty string", uri))
 	}

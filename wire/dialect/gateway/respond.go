@@ -17,15 +17,15 @@ import (
 // it is invalid.
 func (c *codec) response(e *envelope, r *rpc) wire.Inbound {
 	c.mu.Lock()
-	q := c.pending.requests.Find("", idText(r.id))
-	if q != nil && q.method != methodList {
-		c.pending.requests.Remove(q)
+	q := c.requests.Find("", idText(r.id))
+	if q != nil && q.Kind != methodList {
+		c.requests.Remove(q)
 	}
 	c.mu.Unlock()
 	if q == nil {
 		return wire.Inbound{Token: e.token, Err: invalidRequest("mcp_payload.id", "mcp_payload.id: want the id of a request that waits for an answer")}
 	}
-	if q.method == methodList {
+	if q.Kind == methodList {
 		if in, more := c.turn(e, r, q); more {
 			return in
 		}
@@ -41,8 +41,8 @@ func (c *codec) response(e *envelope, r *rpc) wire.Inbound {
 // the id of the failed request.
 func (c *codec) peerError(e *envelope) wire.Inbound {
 	c.mu.Lock()
-	q := c.pending.envelopes.Latest(idText(e.correlation))
-	c.pending.requests.Remove(q)
+	q := c.envelopes.Latest(idText(e.correlation))
+	c.requests.Remove(q)
 	c.mu.Unlock()
 	if q == nil {
 		return wire.Inbound{Token: e.token, Err: invalidRequest("correlation_id", "correlation_id: want the id of a request that waits for an answer")}
@@ -59,8 +59,7 @@ func (c *codec) answered(e *envelope, r *rpc, q *request) wire.Inbound {
 	m, err := c.answerTo(e, r, q)
 	c.settled(q)
 	if err != nil { // the initiator gets a refusal, since no other answer comes
-		refusal := &performatives.Refusal{Code: performatives.CodeFailed, Text: "the peer's answer cannot be read"}
-		m, err = c.refusal(e, r, q, refusal, nil)
+		m, err = c.refusal(e, r, q, performatives.Refused(performatives.CodeFailed, "the peer's answer cannot be read"), nil)
 	}
 	if err != nil {
 		return wire.Inbound{Token: e.token, Err: renamed(err)}
@@ -80,7 +79,7 @@ func (c *codec) answerTo(e *envelope, r *rpc, q *request) (*performatives.Messag
 		return c.reply(e, r, q.cancel, messageType{act: performatives.ActInform}, performatives.Receipt{Text: "the peer has ended the request"})
 	case r.result == nil:
 		refusal, data := refusalOf(r.fault)
-		if q.method == methodRead && refusal.Code == performatives.CodeForbidden && jsonscan.Member(data, "reason_code") == nil {
+		if q.Kind == methodRead && refusal.Code == performatives.CodeForbidden && jsonscan.Member(data, "reason_code") == nil {
 			refusal.Code = performatives.CodeUnknownReference
 		}
 		return c.refusal(e, r, q, refusal, data)
@@ -89,7 +88,7 @@ func (c *codec) answerTo(e *envelope, r *rpc, q *request) (*performatives.Messag
 	if r.Refusal != nil {
 		return nil, r.Refusal
 	}
-	switch q.method {
+	switch q.Kind {
 	case methodInitialize:
 		p, err := c.introduced(r.result)
 		if err != nil {
@@ -112,10 +111,7 @@ func (c *codec) answerTo(e *envelope, r *rpc, q *request) (*performatives.Messag
 // refusal makes the refusal of a request of this node.
 func (c *codec) refusal(e *envelope, r *rpc, q *request, why *performatives.Refusal, data []byte) (*performatives.Message, error) {
 	s := performatives.Stamp{ID: c.stamp().ID, Time: e.timestamp}
-	m := q.message.RefuseWith(q.message.Receiver(), s, why)
-	if m == nil {
-		m = q.message.RefuseWith(e.source, s, why)
-	}
+	m := q.message.RefuseWith(cmp.Or(q.message.Receiver(), e.source), s, why)
 	if m == nil {
 		return nil, why
 	}
@@ -137,16 +133,15 @@ const maxErrorText = 4096
 // refusalOf reads a JSON-RPC error, or wire's error object. It uses data.reason_code, which
 // is more exact than the code, if the two agree.
 func refusalOf(fault []byte) (*performatives.Refusal, []byte) {
-	var code, message, data, reason, again []byte
-	jsonscan.Read(fault, nil, jsonscan.Find("code", &code), jsonscan.Find("message", &message), jsonscan.Find("data", &data))
-	jsonscan.Read(data, nil, jsonscan.Find("reason_code", &reason), jsonscan.Find(performatives.MemberRetryAfter, &again))
-	r := &performatives.Refusal{Code: performatives.CodeFailed, Text: shortened(jsonscan.Text(message)), RetryAfter: performatives.ParseRetryAfter(again)}
+	code, data := jsonscan.Member(fault, "code"), jsonscan.Member(fault, "data")
+	r := performatives.Refused(performatives.CodeFailed, shortened(jsonscan.Text(jsonscan.Member(fault, "message"))))
+	r.RetryAfter = performatives.ParseRetryAfter(jsonscan.Member(data, performatives.MemberRetryAfter))
 	words := ErrorCodes
 	if jsonscan.Is(code, '"') {
 		words = wire.ErrorCodes
 	}
 	if _, known := words.Code(idText(code)); known {
-		r.Code = words.Read(idText(code), jsonscan.Text(reason))
+		r.Code = words.Read(idText(code), jsonscan.Text(jsonscan.Member(data, "reason_code")))
 	}
 	return r, bytes.Clone(data)
 }
@@ -181,7 +176,7 @@ func typedResult(m *performatives.Message, call *call) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if call.Method == methodCall {
+	if call.Kind == methodCall {
 		p, _ := exchange.PayloadAs[performatives.InformResult](m) // its status, if it has one
 		payload, err = toolResult(performatives.InformResult{Status: cmp.Or(p.Status, performatives.StatusSuccess), Details: performatives.ContentOf(m.Payload())})
 	}
@@ -211,8 +206,7 @@ func (c *codec) resultReply(e *envelope, r *rpc, q *request, t messageType) (*pe
 // type is: a FAILURE for the error of a tool, else an INFORM.
 func (c *codec) untypedAnswer(e *envelope, r *rpc, q *request) (*performatives.Message, error) {
 	if p := resultOf(r.result); p.Status == performatives.StatusFailure {
-		why := &performatives.Refusal{Code: performatives.CodeFailed, Text: shortened(p.Summary)}
-		return c.refusal(e, r, q, why, nil)
+		return c.refusal(e, r, q, performatives.Refused(performatives.CodeFailed, shortened(p.Summary)), nil)
 	}
 	payload := payloadOf(r.result)
 	if payload == nil { // a tool whose answer is its content
@@ -224,12 +218,11 @@ func (c *codec) untypedAnswer(e *envelope, r *rpc, q *request) (*performatives.M
 // payloadOf returns the payload of the application in a result: structuredContent where
 // it has the form of a tool's, else all of it. It is nil for a tool without any.
 func payloadOf(result []byte) []byte {
-	var contents, structured []byte
-	jsonscan.Read(result, nil, jsonscan.Find(resultContent, &contents), jsonscan.Find(resultStructured, &structured))
+	structured := jsonscan.Member(result, resultStructured)
 	switch {
-	case !jsonscan.Is(contents, '['):
+	case !jsonscan.Is(jsonscan.Member(result, resultContent), '['):
 		return objectOf(withoutMessageType(result), "result")
-	case structured == nil || jsonscan.IsNull(structured):
+	case jsonscan.IsNone(structured):
 		return nil
 	}
 	return objectOf(bytes.Clone(structured), "result")
@@ -253,14 +246,12 @@ func refusalType(m *performatives.Message) (meta, payload json.RawMessage) {
 // typedRefusal reads the data of an error: the message type of the refusal, and its
 // payload for that act. The payload is nil where the data has none that fits.
 func (c *codec) typedRefusal(act performatives.Performative, data []byte) (name string, payload any) {
-	var text []byte
-	jsonscan.Read(data, nil, jsonscan.Find("payload", &text))
 	var f exchange.Fault
 	t := readMessageType(&f, metaOf(data), memberMeta)
 	if f.Refusal != nil || t.name == "" {
 		return "", nil
 	}
-	payload, err := c.session.Registry.DecodeTyped(act, t.name, "", text)
+	payload, err := c.session.Registry.DecodeTyped(act, t.name, "", jsonscan.Member(data, "payload"))
 	if err != nil || payload == nil || performatives.CheckPayload(act, payload) != nil {
 		return t.name, nil
 	}

@@ -40,10 +40,15 @@ func toolResult(p performatives.InformResult) ([]byte, error) {
 	}
 	out[resultIsError] = p.Status == performatives.StatusFailure
 	out[resultStatus] = p.Status
-	if len(p.Artifacts) > 0 {
-		out[resultArtifacts] = p.Artifacts
-	}
+	setList(out, resultArtifacts, p.Artifacts)
 	return jsonscan.Marshal(out)
+}
+
+// setList sets a member to a list, unless that is empty.
+func setList[T any](out map[string]any, name string, list []T) {
+	if len(list) > 0 {
+		out[name] = list
+	}
 }
 
 func extraMembers(extra performatives.Members) map[string]any {
@@ -97,9 +102,7 @@ func methodResult(p performatives.InformResult) ([]byte, error) {
 	if details != nil {
 		out["details"] = details
 	}
-	if len(p.Artifacts) > 0 {
-		out[resultArtifacts] = p.Artifacts
-	}
+	setList(out, resultArtifacts, p.Artifacts)
 	return jsonscan.Marshal(out)
 }
 

@@ -20,15 +20,7 @@ func (c *codec) queried(e *envelope, method string) performatives.AgentID {
 	return of
 }
 
-// toolRoute returns the receiver of tools/call and the name of the tool there.
-func (c *codec) toolRoute(e *envelope, r *rpc, name string) (to performatives.AgentID, tool string) {
-	if to, tool = c.route(e, r, c.queried(e, methodCall), name, "params.name"); to != "" {
-		return to, tool
-	}
-	return performatives.AgentID(Namespace(e.target, methodCall)), name
-}
-
-// methodRoute is [codec.toolRoute] for ns.method.
+// methodRoute returns the receiver of ns.method and the name of the tool there.
 func (c *codec) methodRoute(e *envelope, r *rpc) (to performatives.AgentID, tool string) {
 	if to, tool = c.route(e, r, performatives.AgentID(Namespace(e.target, "")), r.method, "method"); to != "" {
 		return to, tool

@@ -92,9 +92,7 @@ func toolOf(a performatives.Action, mcp bool) ([]byte, error) {
 	}
 	b := jsonscan.OpenObject(nil)
 	b.Text("name", a.Name)
-	if a.Description != "" {
-		b.Text("description", a.Description)
-	}
+	b.OptionalText("description", a.Description)
 	b.Sorted(performatives.Members{"inputSchema": a.InputSchema, "outputSchema": a.OutputSchema})
 	b.Sorted(a.Extra, "name", "description", "inputSchema", "outputSchema", toolAgent, toolMeta)
 	putMeta(&b, a.Extra)

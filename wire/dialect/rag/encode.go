@@ -142,7 +142,7 @@ func (w *writer) note(trace string) {
 	case w.call != nil:
 		c.calls.End(w.call, exchange.Final.Has(act), w.ofCancel())
 	case startsWork(act):
-		c.asked.add(&call{Trace: trace, Asked: m.Receiver(), Request: exchange.RequestTo(m, w.Kind)})
+		c.asked.add(&call{Trace: trace, Request: exchange.RequestTo(m, w.Kind)})
 	}
 }
 

@@ -88,9 +88,7 @@ func (w *writer) failure() {
 // original returns the original_request of an error.
 func original(kind, trace string) json.RawMessage {
 	b := jsonscan.OpenObject(nil)
-	if kind != "" {
-		b.Text("type", kind)
-	}
+	b.OptionalText("type", kind)
 	b.Text("trace_id", trace)
 	return append(b.JSON, '}')
 }
@@ -123,9 +121,7 @@ func (c *codec) appendError(dst []byte, o *origin, err error) []byte {
 	w.text(memTimestamp, exchange.FormatTime(c.opts.Stamper.Stamp().Time))
 	w.Open(memberNames[memPayload])
 	w.Text(memberCode, ErrorCodes.Own(r.Code))
-	if exact := ErrorCodes.Exact(r.Code); exact != "" {
-		w.Text(memberReason, string(exact))
-	}
+	w.OptionalText(memberReason, string(ErrorCodes.Exact(r.Code)))
 	if o.trace != "" {
 		w.Raw(memberOriginal, original(o.kind, o.trace))
 	}

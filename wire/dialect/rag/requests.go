@@ -15,7 +15,6 @@ import (
 type call struct {
 	exchange.Request
 	Trace string
-	Asked performatives.AgentID
 }
 
 // traceKey is the key of a call in pending: a message of the peer has both parts.
@@ -26,7 +25,7 @@ type traceKey struct {
 
 func (x *call) key() traceKey { return traceKey{x.Agent, x.Trace} }
 
-func (x *call) party() exchange.Party { return exchange.Between(x.Asker, x.Asked, x.Conversation) }
+func (x *call) party() exchange.Party { return exchange.Between(x.Asker, x.Receiver, x.Conversation) }
 
 // pending has the calls of one direction. The answer to one that was dropped gets a new trace id of
 // the same conversation.
@@ -133,7 +132,7 @@ func startsWork(act performatives.Performative) bool {
 
 // request returns the request of the peer.
 func (d *decoder) request() *call {
-	return &call{Trace: d.trace, Asked: d.out.Receiver, Request: exchange.RequestOf(&d.out, d.kind)}
+	return &call{Trace: d.trace, Request: exchange.RequestOf(&d.out, d.kind)}
 }
 
 // note stores a request of the peer, and the end of one to the peer.

@@ -111,9 +111,6 @@ var ErrorCodes = wire.WordsOf(map[string][]performatives.Code{
 		performatives.CodeUnknownAgent, performatives.CodeStopped, performatives.CodeMoved, performatives.CodeDisconnected,
 		performatives.CodeNoMatch,
 	},
-	"TIMEOUT": {performatives.CodeTimeout, performatives.CodeExpired},
-	"INTERNAL_ERROR": {
-		performatives.CodeInternal, performatives.CodeCanceled, performatives.CodeRejected, performatives.CodeMiddleware,
-		performatives.CodeUnspecified, performatives.CodeFailed, performatives.CodeStillRunning, performatives.CodeBudget,
-	},
+	"TIMEOUT":        exchange.Late,
+	"INTERNAL_ERROR": slices.Concat([]performatives.Code{performatives.CodeInternal, performatives.CodeMiddleware, performatives.CodeBudget}, exchange.Failed),
 })

@@ -34,22 +34,20 @@ func (c *codec) Decode(data []byte, take func(wire.Inbound)) {
 	if d.scan(data); d.Refusal == nil {
 		d.read()
 	}
-	switch {
-	case d.Refusal != nil:
+	if d.Refusal != nil {
 		ended := d.ended()
 		take(d.refused(ended != nil))
 		if ended != nil {
 			take(wire.Inbound{Message: ended, Token: d.token})
 		}
-	case d.made == nil: // PING or PONG
-		take(wire.Inbound{Token: d.token, Ref: d.origin, Answer: d.answer})
-	default:
-		in := wire.Inbound{Message: d.made, Token: d.token, Ref: d.origin, Content: d.payload}
-		if d.noID {
-			in.Content = nil // each has an id of its own
-		}
-		take(in)
+		return
 	}
+	// No message is made of PING and PONG. Messages without an id have one of their content.
+	in := wire.Inbound{Message: d.made, Token: d.token, Ref: d.origin, Answer: d.answer}
+	if d.made != nil && !d.noID {
+		in.Content = d.payload
+	}
+	take(in)
 }
 
 // origin has the parts of a message of the peer from which its answer is made. It is the Ref of a

@@ -156,14 +156,18 @@ func (d *decoder) finish() {
 		c.field[from] = d.field
 	}
 	d.refer()
+	d.origin = &origin{
+		kind: d.kind, correlation: d.correlation, subtask: d.subtask, sender: d.out.Sender, receiver: d.out.Receiver, field: d.field,
+	}
+	if !d.noID {
+		d.origin.id = string(d.out.ID)
+	}
 	switch {
 	case d.kind == kindPing: // the answer is the node's, which keeps the connection
-		d.origin = d.address()
 		payload := `{"timestamp":"` + exchange.FormatTime(c.now()) + `","status":"acknowledged"}`
 		d.answer = c.appendOwn(nil, d.origin, kindPong, d.out.Receiver, []byte(payload))
 		return
 	case d.kind == kindPong:
-		d.origin = d.address()
 		return
 	case startsWork(act):
 		for _, name := range [...]string{d.subtask, d.correlation} {
@@ -184,7 +188,6 @@ func (d *decoder) finish() {
 		return
 	}
 	d.made = m
-	d.origin = d.address()
 	d.note()
 }
 
@@ -222,20 +225,9 @@ func (d *decoder) refer() {
 // request returns the request of the peer.
 func (d *decoder) request() *call {
 	return &call{
-		Request: exchange.RequestOf(&d.out, d.kind), Other: d.out.Receiver.Fold(), Correlation: d.correlation, Subtask: d.subtask,
+		Request: exchange.RequestOf(&d.out, d.kind), Correlation: d.correlation, Subtask: d.subtask,
 		Field: inField(d.kind, d.payload),
 	}
-}
-
-// address returns the parts of the message from which its answer is made.
-func (d *decoder) address() *origin {
-	o := &origin{
-		kind: d.kind, correlation: d.correlation, subtask: d.subtask, sender: d.out.Sender, receiver: d.out.Receiver, field: d.field,
-	}
-	if !d.noID {
-		o.id = string(d.out.ID)
-	}
-	return o
 }
 
 // note stores a request of the peer, and the end of one to the peer.

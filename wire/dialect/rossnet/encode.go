@@ -335,7 +335,7 @@ func (w *writer) note() {
 		c.calls.End(w.call, exchange.Final.Has(act), w.call.IsOfCancel(m.InReplyTo()))
 	case startsWork(act):
 		c.asked.add(&call{
-			Request: exchange.RequestTo(m, w.Kind), Other: m.Sender().Fold(), Correlation: w.correlation(),
+			Request: exchange.RequestTo(m, w.Kind), Correlation: w.correlation(),
 			Subtask: subtaskOf(w.Kind, w.Payload), Field: inField(w.Kind, w.Payload),
 		})
 	}
@@ -371,9 +371,7 @@ func (w *writer) envelope() {
 	if as.had.Has(memID) || w.known && !w.theirs {
 		w.text(memID, string(w.Message.ID()))
 	}
-	if s := w.correlation(); s != "" {
-		w.text(memCorrelation, s)
-	}
+	w.OptionalText(headerNames[memCorrelation], w.correlation())
 	w.text(memSender, string(w.Message.Sender()))
 	w.recipient(field, as)
 	w.text(memTimestamp, exchange.FormatTime(w.Message.Timestamp()))

@@ -83,14 +83,10 @@ func (w *writer) codeOf(code performatives.Code) {
 func (c *codec) appendError(dst []byte, o *origin, err error) []byte {
 	r := wire.AsRefusal(err)
 	b := jsonscan.OpenObject(nil)
-	if o.subtask != "" {
-		b.Text("subtask_id", o.subtask)
-	}
+	b.OptionalText("subtask_id", o.subtask)
 	b.Text(memberCode, ErrorCodes.Own(r.Code))
 	b.Value("is_retryable", r.Code.Traits().Retry)
-	if o.id != "" {
-		b.Text("message_id", o.id) // of the refused message; an extension, as are the members of WriteFault
-	}
+	b.OptionalText("message_id", o.id) // of the refused message; an extension, as are the members of WriteFault
 	exchange.WriteFault(&b, err)
 	kind := kindError
 	if (o.call != nil || o.overtaken) && o.kind == kindAssign && o.subtask != "" {
@@ -105,9 +101,7 @@ func (c *codec) appendOwn(dst []byte, o *origin, kind string, from performatives
 	w := exchange.NewWriter(Name, nil, dst)
 	w.Open(memHeader)
 	w.Text(headerNames[memID], string(stamp.ID))
-	if correlation := cmp.Or(o.correlation, o.id); correlation != "" {
-		w.Text(headerNames[memCorrelation], correlation)
-	}
+	w.OptionalText(headerNames[memCorrelation], cmp.Or(o.correlation, o.id))
 	w.Text(headerNames[memSender], string(cmp.Or(addressable(from), serviceRouter)))
 	to := string(cmp.Or(addressable(o.sender), c.owner, "unknown")) // the connection leads to one peer
 	if o.field {

@@ -11,11 +11,10 @@ import (
 // subtask_id of its request, or, where that has none, its correlation_id.
 type call struct {
 	exchange.Request
-	Other       performatives.AgentID // of the swarm, folded
-	Correlation string                // as it came or was written; empty = none
-	Subtask     string                // the subtask_id, in the form of the field the task_id; empty = the request has none
-	Payload     []byte                // of a request of the peer whose answer repeats parts of it
-	Field       bool                  // it is a task in the form of the field
+	Correlation string // as it came or was written; empty = none
+	Subtask     string // the subtask_id, in the form of the field the task_id; empty = the request has none
+	Payload     []byte // of a request of the peer whose answer repeats parts of it
+	Field       bool   // it is a task in the form of the field
 }
 
 // flow is a correlation_id or a subtask_id of an agent of the peer. The zero flow is none.
@@ -79,7 +78,7 @@ func (p *pending) find(agent performatives.AgentID, subtask, correlation string)
 // busy reports whether another request between the same agents is open in that conversation.
 func (p *pending) busy(x *call) bool {
 	return nil != p.correlations.Any(x.correlation(), func(y *call) bool {
-		return y.ID != x.ID && y.Other == x.Other && (y.Subtask != x.Subtask || x.Subtask == "")
+		return y.ID != x.ID && y.Receiver.Is(x.Receiver) && (y.Subtask != x.Subtask || x.Subtask == "")
 	})
 }
 

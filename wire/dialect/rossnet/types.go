@@ -1,6 +1,8 @@
 package rossnet
 
 import (
+	"slices"
+
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
@@ -64,12 +66,8 @@ const dependencyFailed performatives.Code = "dependency_failed"
 // ErrorCodes has the error_code of each reason in TASK_FAIL and ERROR (rossnet §7), and the reason
 // as which it is read.
 var ErrorCodes = wire.WordsOf(map[string][]performatives.Code{
-	"E003": {
-		performatives.CodeInvalidPayload, performatives.CodeUnknownPerformative, performatives.CodeParsingError,
-		performatives.CodeUnknownOntology, performatives.CodeUnsupportedLanguage, performatives.CodeInvalidID, performatives.CodeUnexpectedAct,
-		performatives.CodeConversationEnded,
-	},
-	"E005": {performatives.CodeIncapable, performatives.CodeUnknownAction, performatives.CodeNoMatch, performatives.CodeUnknownReference, performatives.CodeCannotDecide},
+	"E003": slices.Concat(exchange.Malformed, []performatives.Code{performatives.CodeConversationEnded}),
+	"E005": exchange.Unable,
 	"E001": exchange.Untrusted,
 	"E002": {performatives.CodeForbidden},
 	codeDependency: {
@@ -77,10 +75,7 @@ var ErrorCodes = wire.WordsOf(map[string][]performatives.Code{
 		performatives.CodeBudget,
 	},
 	"E004": {performatives.CodeUnknownAgent, performatives.CodeStopped},
-	"E006": {performatives.CodeTimeout, performatives.CodeExpired},
-	"E999": {
-		performatives.CodeFailed, performatives.CodeCanceled, performatives.CodeRejected, performatives.CodeUnspecified,
-		performatives.CodeStillRunning,
-	},
+	"E006": exchange.Late,
+	"E999": exchange.Failed,
 	"E008": {performatives.CodeInternal, performatives.CodeMiddleware},
 })

@@ -66,12 +66,30 @@ func IsAnswer(m *performatives.Message) bool {
 	return m != nil && !m.Performative().ExpectsReply() && (m.InReplyTo() != "" || m.Performative().IsReply())
 }
 
-// Untrusted has the codes of a sender without valid credentials, or of a payload without a valid
-// seal. Each dialect has one word for them.
-var Untrusted = []performatives.Code{
-	performatives.CodeUnauthorized, performatives.CodeHandshakeRequired, performatives.CodeSealRequired, performatives.CodeUnknownKey,
-	performatives.CodeInvalidSeal, performatives.CodeWrongReceiver, performatives.CodeSealExpired, performatives.CodeReplayed,
-}
+// Codes for which several dialects have one word each. The word is read as the first one.
+var (
+	// Untrusted has the codes of a sender without valid credentials, or of a payload without a valid
+	// seal.
+	Untrusted = []performatives.Code{
+		performatives.CodeUnauthorized, performatives.CodeHandshakeRequired, performatives.CodeSealRequired, performatives.CodeUnknownKey,
+		performatives.CodeInvalidSeal, performatives.CodeWrongReceiver, performatives.CodeSealExpired, performatives.CodeReplayed,
+	}
+	// Malformed has the codes of a message that is not understood.
+	Malformed = []performatives.Code{
+		performatives.CodeInvalidPayload, performatives.CodeUnknownPerformative, performatives.CodeParsingError, performatives.CodeUnknownOntology,
+		performatives.CodeUnsupportedLanguage, performatives.CodeInvalidID, performatives.CodeUnexpectedAct,
+	}
+	// Unable has the codes of work for which there is no agent.
+	Unable = []performatives.Code{
+		performatives.CodeIncapable, performatives.CodeUnknownAction, performatives.CodeNoMatch, performatives.CodeUnknownReference, performatives.CodeCannotDecide,
+	}
+	// Late has the codes of a passed deadline.
+	Late = []performatives.Code{performatives.CodeTimeout, performatives.CodeExpired}
+	// Failed has the codes of work that was not done, or not to its end.
+	Failed = []performatives.Code{
+		performatives.CodeFailed, performatives.CodeCanceled, performatives.CodeRejected, performatives.CodeUnspecified, performatives.CodeStillRunning,
+	}
+)
 
 // RefusalOf returns the refusal in an error of package performatives, or one without details.
 func RefusalOf(err error) *performatives.Refusal {

@@ -12,6 +12,10 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
+// MaxDepth is how deep the objects and arrays of a message may nest, the envelope being the first
+// level.
+const MaxDepth = 128
+
 // MaxUnknown bounds the unknown members of an object. A message of many tiny members would
 // otherwise take many times its length in memory.
 const MaxUnknown = 1024

@@ -12,8 +12,8 @@ import (
 )
 
 // Outline returns m with the smallest payload that its act permits, to be kept until its answer
-// comes. Queries keep theirs.
-func Outline(m *performatives.Message) (*performatives.Message, error) {
+// comes. Queries keep theirs. It returns m itself if there is no such message.
+func Outline(m *performatives.Message) *performatives.Message {
 	e := performatives.Envelope{
 		ID: m.ID(), Performative: m.Performative(), Sender: m.Sender(), Receiver: m.Receiver(), ConversationID: m.ConversationID(),
 		Protocol: m.Protocol(), MessageType: m.MessageType(), InReplyTo: m.InReplyTo(), ReplyWith: m.ReplyWith(), ReplyBy: m.ReplyBy(),
@@ -30,7 +30,10 @@ func Outline(m *performatives.Message) (*performatives.Message, error) {
 	case act == performatives.ActQueryIf, act == performatives.ActQueryRef: // the answer repeats parts of it
 		e.Payload = m.Payload()
 	}
-	return performatives.New(e)
+	if outline, err := performatives.New(e); err == nil {
+		return outline
+	}
+	return m
 }
 
 // PayloadAs returns the payload as a type of package performatives. It converts a registered type

@@ -22,6 +22,7 @@ type Request struct {
 	Reference    string // the in_reply_to of its answer
 	Conversation performatives.ConversationID
 	Asker        performatives.AgentID
+	Receiver     performatives.AgentID
 	Cancel       performatives.MessageID // the CANCEL of the request that has no answer yet
 	CancelRef    string                  // the in_reply_to of the answer to that
 	Expires      time.Time               `json:",omitzero"` // from then on, it makes room for others; zero = never
@@ -36,14 +37,16 @@ func (r *Request) Over() bool { return r.gone }
 // RequestOf returns the request that a message of the peer is.
 func RequestOf(e *performatives.Envelope, kind string) Request {
 	return Request{
-		Agent: e.Sender.Fold(), Kind: kind, Act: e.Performative, ID: e.ID, Reference: string(e.ID), Conversation: e.ConversationID, Asker: e.Sender,
+		Agent: e.Sender.Fold(), Kind: kind, Act: e.Performative, ID: e.ID, Reference: string(e.ID), Conversation: e.ConversationID,
+		Asker: e.Sender, Receiver: e.Receiver,
 	}
 }
 
 // RequestTo returns the request to the peer that a message of this node is.
 func RequestTo(m *performatives.Message, kind string) Request {
 	return Request{
-		Agent: m.Receiver().Fold(), Kind: kind, Act: m.Performative(), ID: m.ID(), Reference: ReferenceTo(m), Conversation: m.ConversationID(), Asker: m.Sender(),
+		Agent: m.Receiver().Fold(), Kind: kind, Act: m.Performative(), ID: m.ID(), Reference: ReferenceTo(m), Conversation: m.ConversationID(),
+		Asker: m.Sender(), Receiver: m.Receiver(),
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
 	"github.com/ribosome-agents/ribosome/wire/dialect/bridge"
 	"github.com/ribosome-agents/ribosome/wire/dialect/gateway"
-	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 	"github.com/ribosome-agents/ribosome/wire/dialect/rag"
 	"github.com/ribosome-agents/ribosome/wire/dialect/rossnet"
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
@@ -64,7 +63,7 @@ func TestSession(t *testing.T) {
 	}
 	for id, task := range map[performatives.MessageID]string{"1": "echo", "2": busy} {
 		m, err := performatives.New(performatives.Envelope{
-			ID: id, Sender: "A", Receiver: "B", ConversationID: performatives.ConversationID("c-" + id), Timestamp: exchange.SystemStamper{}.Stamp().Time,
+			ID: id, Sender: "A", Receiver: "B", ConversationID: performatives.ConversationID("c-" + id), Timestamp: wire.SystemStamper{}.Stamp().Time,
 			Payload: performatives.TaskRequest{TaskType: task, Parameters: performatives.ContentOf(map[string]int{"n": 1})},
 		})
 		if err == nil {
@@ -122,7 +121,7 @@ func TestRecognizes(t *testing.T) {
 
 // A faulty frame is refused with its field, and a request after its CANCEL is not served.
 func TestRefusals(t *testing.T) {
-	c, err := pidgin{}.Open(wire.CodecOptions{Local: "hub", Stamper: exchange.SystemStamper{}, MaxBytes: 1 << 10})
+	c, err := pidgin{}.Open(wire.CodecOptions{Local: "hub", Stamper: wire.SystemStamper{}, MaxBytes: 1 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}
