@@ -140,10 +140,7 @@ func (s *session) withdraw(dst []byte, m *performatives.Message) ([]byte, error)
 		q.cancel, id = exchange.Outline(m), string(q.message.ID())
 	}
 	if m.InReplyTo() != id {
-		var err error
-		if m, err = m.With(func(e *performatives.Envelope) { e.InReplyTo = id }); err != nil {
-			return dst, err
-		}
+		m, _ = m.With(func(e *performatives.Envelope) { e.InReplyTo = id }) // which is an id
 	}
 	return s.write(dst, m, extras{})
 }

@@ -11,11 +11,7 @@ import (
 // ask writes a request. A retry of a request that is under way is not written: a
 // connection loses nothing, so that the peer has the first copy.
 func (c *codec) ask(dst []byte, m *performatives.Message) ([]byte, error) {
-	method, err := c.methodOf(m)
-	if err != nil {
-		return dst, err
-	}
-	now := c.stamp()
+	now, method := c.stamp(), c.methodOf(m)
 	q := &request{Request: exchange.Request{Kind: method, Expires: exchange.Expiry(m.ReplyBy(), now.Time, defaultTimeout)}, envelope: string(m.ID()), message: exchange.Outline(m)}
 	again, err := c.register(q, now)
 	if err != nil || again {
@@ -80,18 +76,17 @@ func headerTo(m *performatives.Message) header {
 
 // methodOf returns the method of a request: tools/call for a task; resources/read for QUERY_REF;
 // initialize for a query with Capabilities of the end that opened the connection; else tools/list.
-func (c *codec) methodOf(m *performatives.Message) (string, error) {
+func (c *codec) methodOf(m *performatives.Message) string {
 	if exchange.Opening.Has(m.Performative()) {
-		return methodCall, nil
+		return methodCall
 	}
 	if m.Performative() == performatives.ActQueryRef {
-		return methodRead, nil
+		return methodRead
 	}
-	p, err := exchange.PayloadAs[performatives.QueryCapabilities](m)
-	if err == nil && c.session.Initiator && p.Capabilities != nil {
-		return methodInitialize, nil
+	if p, err := exchange.PayloadAs[performatives.QueryCapabilities](m); err == nil && c.session.Initiator && p.Capabilities != nil {
+		return methodInitialize
 	}
-	return methodList, err
+	return methodList
 }
 
 // params writes the params of a request.

@@ -146,15 +146,11 @@ func (c *codec) welcome(h *hello) ([]byte, error) {
 
 // introduce returns the params of an initialize of this node.
 func (c *codec) introduce(q performatives.QueryCapabilities) ([]byte, error) {
-	capabilities, err := c.offer(*q.Capabilities)
-	if err != nil {
-		return nil, err
-	}
 	params := extraMembers(q.Extra)
 	if _, ok := params["clientInfo"]; !ok {
 		params["clientInfo"] = program{Name: c.opts.Name, Version: c.opts.Version}
 	}
-	params["protocolVersion"], params["supportedVersions"], params["capabilities"] = versions[0], supported, capabilities
+	params["protocolVersion"], params["supportedVersions"], params["capabilities"] = versions[0], supported, c.offer(*q.Capabilities)
 	return jsonscan.Marshal(params)
 }
 
@@ -246,16 +242,15 @@ func capabilitiesOf(v []byte) performatives.Capabilities {
 }
 
 // offer returns the capabilities of an agent of this node for initialize.
-func (c *codec) offer(own performatives.Capabilities) (map[string]any, error) {
+func (c *codec) offer(own performatives.Capabilities) map[string]any {
 	out := extraMembers(own.Extra)
 	delete(out, compression) // it belongs to the connection of the peer, not to the agent
-	tools, err := toolsOf(own.Actions, false)
-	setList(out, "tools", tools)
+	setList(out, "tools", toolsOf(own.Actions, false))
 	setList(out, "resources", own.Resources)
 	setList(out, "topics", own.Topics)
 	setList(out, "ontologies", own.Ontologies)
 	if c.mayOffer() {
 		out[compression] = []string{compressionGzip}
 	}
-	return out, err
+	return out
 }

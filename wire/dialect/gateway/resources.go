@@ -63,17 +63,11 @@ func resourceList(p performatives.InformCapabilities, of performatives.AgentID) 
 				continue
 			}
 			r.Name, r.Extra = cmp.Or(r.Name, r.URI), nil // MCP demands a name
-			text, err := jsonscan.Marshal(r)
-			if err != nil {
-				return nil, err
-			}
+			text, _ := jsonscan.Marshal(r) // it has texts
 			b := jsonscan.Reopen(text)
 			b.Sorted(extra, toolAgent, toolMeta)
 			putMeta(&b, extra)
-			if text, err = b.Close(); err != nil {
-				return nil, err
-			}
-			all = append(all, text)
+			all = append(all, append(b.JSON, '}')) // what is no JSON fails when all are marshaled
 		}
 	}
 	return jsonscan.Marshal(map[string]any{"resources": all})
@@ -86,11 +80,7 @@ func resourceResult(p performatives.InformRef) ([]byte, error) {
 		return nil, err
 	}
 	if string(value) == "[]" || !aContents.Fits(value) {
-		one, err := contentOf(p.Reference, value)
-		if err != nil {
-			return nil, err
-		}
-		value = append(append([]byte{'['}, one...), ']')
+		value = append(append([]byte{'['}, contentOf(p.Reference, value)...), ']')
 	}
 	b := jsonscan.OpenObject(nil)
 	b.Raw("contents", value)
@@ -102,7 +92,7 @@ var aContents = rule.ListOf("", func(v []byte) bool { return jsonscan.Is(jsonsca
 
 // contentOf returns the content of a resource: an object with text or blob as it is, a text, or the
 // JSON of any other value.
-func contentOf(uri string, value []byte) ([]byte, error) {
+func contentOf(uri string, value []byte) []byte {
 	out := map[string]any{"uri": uri}
 	var text, blob []byte
 	if jsonscan.Is(value, '{') {
@@ -119,7 +109,8 @@ func contentOf(uri string, value []byte) ([]byte, error) {
 	default:
 		out["mimeType"], out["text"] = "application/json", string(value)
 	}
-	return jsonscan.Marshal(out)
+	content, _ := jsonscan.Marshal(out) // it has texts and members of a value that has been marshaled
+	return content
 }
 
 // valueOf reads the result of resources/read: the one content, or all of them.

@@ -44,11 +44,7 @@ func toolList(p performatives.InformCapabilities, mcp bool) ([]byte, error) {
 	} else if p.Action != nil {
 		actions = []performatives.Action{*p.Action}
 	}
-	tools, err := toolsOf(distinct(actions), mcp)
-	if err != nil {
-		return nil, err
-	}
-	return jsonscan.Marshal(map[string]any{"tools": tools})
+	return jsonscan.Marshal(map[string]any{"tools": toolsOf(distinct(actions), mcp)})
 }
 
 // distinct returns actions whose names tell them apart: that of several agents has theirs in front.
@@ -66,15 +62,13 @@ func distinct(actions []performatives.Action) []performatives.Action {
 	return out
 }
 
-func toolsOf(actions []performatives.Action, mcp bool) ([]json.RawMessage, error) {
+// toolsOf writes a list of tools. What is no JSON fails when the list is marshaled.
+func toolsOf(actions []performatives.Action, mcp bool) []json.RawMessage {
 	tools := make([]json.RawMessage, len(actions))
 	for i, a := range actions {
-		var err error
-		if tools[i], err = toolOf(a, mcp); err != nil {
-			return nil, err
-		}
+		tools[i] = toolOf(a, mcp)
 	}
-	return tools, nil
+	return tools
 }
 
 // anyObject is the default schema of arguments.
@@ -86,7 +80,7 @@ const (
 	toolAgent = "agent"
 )
 
-func toolOf(a performatives.Action, mcp bool) ([]byte, error) {
+func toolOf(a performatives.Action, mcp bool) []byte {
 	if len(a.InputSchema) == 0 && mcp {
 		a.InputSchema = anyObject
 	}
@@ -96,7 +90,7 @@ func toolOf(a performatives.Action, mcp bool) ([]byte, error) {
 	b.Sorted(performatives.Members{"inputSchema": a.InputSchema, "outputSchema": a.OutputSchema})
 	b.Sorted(a.Extra, "name", "description", "inputSchema", "outputSchema", toolAgent, toolMeta)
 	putMeta(&b, a.Extra)
-	return b.Close()
+	return append(b.JSON, '}')
 }
 
 // putMeta writes the _meta of a tool or a resource, with the agent that has it.

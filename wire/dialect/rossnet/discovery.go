@@ -121,10 +121,7 @@ func entryOf(v []byte) json.RawMessage {
 	if json.Unmarshal(v, &e) != nil || e.ID == "" {
 		return nil
 	}
-	text, err := json.Marshal(registrationOf(e.ID, e.Topics, e.Actions))
-	if err != nil {
-		return nil
-	}
+	text, _ := json.Marshal(registrationOf(e.ID, e.Topics, e.Actions)) // it has been JSON
 	return text
 }
 
