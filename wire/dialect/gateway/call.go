@@ -9,32 +9,33 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
-	"github.com/ribosome-agents/ribosome/wire/dialect/internal/rule"
 )
-
-// callRules has the members of the params of tools/call.
-var callRules = []rule.Member{
-	rule.Required("name", &rule.Kind{Want: rule.Name.Want, Fits: rule.Name.Fits}), rule.Optional("arguments", rule.Object),
-	rule.Optional("task_description", rule.Text), rule.Optional(memberMeta, rule.Object),
-}
 
 // toolCall reads the parameters of tools/call.
 func (c *codec) toolCall(e *envelope, r *rpc, o *origin) wire.Inbound {
+	var name, arguments, description, meta []byte
 	task := performatives.TaskRequest{}
-	var room [8][]byte
-	params, bad := rule.Read(room[:0], callRules, "mcp_payload.params", r.params, public(&task.Extra))
-	r.Refuse(bad)
-	name, arguments, description, meta := params[0], params[1], params[2], params[3]
+	jsonscan.Read(r.params, public(&task.Extra), jsonscan.Find("name", &name), jsonscan.Find("arguments", &arguments), jsonscan.Find("task_description", &description), jsonscan.Find(memberMeta, &meta))
 	r.read, r.meta = true, meta
-	to, tool := c.route(e, r, c.queried(e, methodCall), jsonscan.Text(name), "params.name")
+	switch {
+	case !jsonscan.Is(name, '"') || len(name) == 2:
+		r.Refuse(invalidParams("name", "a non-empty string", name))
+	case !isObjectOrNone(arguments):
+		r.Refuse(invalidParams("arguments", "an object", arguments))
+	case !jsonscan.IsNone(description) && !jsonscan.Is(description, '"'):
+		r.Refuse(invalidParams("task_description", "a string", description))
+	case !isObjectOrNone(meta):
+		r.Refuse(invalidParams(memberMeta, "an object", meta))
+	case jsonscan.Is(arguments, '{'):
+		task.Parameters = performatives.RawContent(bytes.Clone(arguments))
+	}
+	called := jsonscan.Text(name)
+	to, tool := c.route(e, r, c.queried(e, methodCall), called, "params.name")
 	if to == "" {
-		to, tool = performatives.AgentID(Namespace(e.target, methodCall)), jsonscan.Text(name)
+		to, tool = performatives.AgentID(Namespace(e.target, methodCall)), called
 	}
 	if t := c.openingType(r, tool); t.name != "" {
 		return c.typedCall(e, r, o, to, t, bytes.Clone(arguments), "arguments")
-	}
-	if jsonscan.Is(arguments, '{') {
-		task.Parameters = performatives.RawContent(bytes.Clone(arguments))
 	}
 	task.TaskType, task.Description = tool, jsonscan.Text(description)
 	if rest := metaRest(meta); rest != nil {
@@ -47,6 +48,9 @@ func (c *codec) toolCall(e *envelope, r *rpc, o *origin) wire.Inbound {
 func invalidParams(name, want string, got []byte) *performatives.Refusal {
 	return exchange.Invalid(strings.TrimSuffix("mcp_payload.params."+name, "."), want, got)
 }
+
+// isObjectOrNone reports whether a member is an object, null or absent.
+func isObjectOrNone(v []byte) bool { return jsonscan.IsNone(v) || jsonscan.Is(v, '{') }
 
 // metaOf returns the _meta of an object, or nil.
 func metaOf(object []byte) []byte { return jsonscan.Member(object, memberMeta) }

@@ -82,7 +82,7 @@ func (c *codec) list(e *envelope, r *rpc, o *origin) wire.Inbound {
 	default:
 		r.Refuse(exchange.Wrong("mcp_payload.params."+paramCursor, "none: the first page has all"))
 	}
-	if meta := r.readMeta(); !jsonscan.IsNone(meta) && meta[0] != '{' {
+	if meta := r.readMeta(); !isObjectOrNone(meta) {
 		r.Refuse(invalidParams(memberMeta, "an object", meta))
 	}
 	t := readMessageType(&r.Fault, r.readMeta(), pathMeta)

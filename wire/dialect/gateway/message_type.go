@@ -28,7 +28,8 @@ type messageType struct {
 // readMessageType reads the message type from a _meta at that path, with which the field of a
 // refusal begins.
 func readMessageType(f *exchange.Fault, meta []byte, path string) (t messageType) {
-	name, act := jsonscan.Member(meta, metaMessageType), jsonscan.Member(meta, metaPerformative)
+	var name, act []byte
+	jsonscan.Read(meta, nil, jsonscan.Find(metaMessageType, &name), jsonscan.Find(metaPerformative, &act))
 	if jsonscan.IsNone(name) {
 		return t
 	}

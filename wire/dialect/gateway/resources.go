@@ -63,7 +63,7 @@ func resourceList(p performatives.InformCapabilities, of performatives.AgentID) 
 				continue
 			}
 			r.Name, r.Extra = cmp.Or(r.Name, r.URI), nil // MCP demands a name
-			text, _ := jsonscan.Marshal(r) // it has texts
+			text, _ := jsonscan.Marshal(r)               // it has texts
 			b := jsonscan.Reopen(text)
 			b.Sorted(extra, toolAgent, toolMeta)
 			putMeta(&b, extra)
