@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // registration is what DISCOVERY_RESPONSE says of an agent that has not written a registration in
@@ -26,23 +27,21 @@ type capability struct {
 	OutputSchema json.RawMessage `json:"output_schema"`
 }
 
-// anySchema is the schema of a capability that has none.
-var anySchema = json.RawMessage(`{}`)
-
+// schemaOr returns a schema, or that of any value in place of none.
 func schemaOr(schema json.RawMessage) json.RawMessage {
 	if len(schema) == 0 {
-		return anySchema
+		return json.RawMessage(`{}`)
 	}
 	return schema
 }
 
 func registrationOf(id performatives.AgentID, topics []string, actions []performatives.Action) registration {
 	r := registration{ID: id, Type: "agent", Status: statusActive, Capabilities: []capability{}}
+	for _, t := range topics {
+		actions = append(slices.Clip(actions), performatives.Action{Name: t})
+	}
 	for _, a := range actions {
 		r.Capabilities = append(r.Capabilities, capability{a.Name, a.Description, schemaOr(a.InputSchema), schemaOr(a.OutputSchema)})
-	}
-	for _, t := range topics {
-		r.Capabilities = append(r.Capabilities, capability{Name: t, InputSchema: anySchema, OutputSchema: anySchema})
 	}
 	return r
 }
@@ -62,12 +61,8 @@ func (w *writer) query() {
 	}
 }
 
-// capabilities writes an INFORM_CAPABILITIES: the answer to a registration is DISCOVERY_ACK.
-func (w *writer) capabilities() {
-	if w.call == nil || w.call.Kind != kindRegister {
-		w.Plain()
-		return
-	}
+// registered writes the answer to a registration.
+func (w *writer) registered() {
 	w.Kind, w.body = kindAck, make(performatives.Members)
 	w.set("status", "registered")
 	w.set("agent_id", w.Message.Receiver())
@@ -85,12 +80,7 @@ func (w *writer) find() {
 
 // found writes the agents that a DISCOVERY_QUERY asks for.
 func (w *writer) found() {
-	r, err := performatives.PayloadAs[performatives.InformRef](w.Message)
-	if err != nil || w.call == nil || w.call.Kind != kindQuery {
-		w.Plain()
-		return
-	}
-	list, err := json.Marshal(r.Value)
+	list, err := json.Marshal(exchange.Content[performatives.InformRef](&w.Builder, w.Message).Value)
 	w.Fail(err)
 	results := []json.RawMessage{}
 	for v := range jsonscan.Elements(list) {

@@ -109,13 +109,13 @@ func (w *writer) content() {
 		w.result()
 	case act == performatives.ActQueryCapabilities:
 		w.query()
-	case act == performatives.ActInformCapabilities:
-		w.capabilities()
+	case act == performatives.ActInformCapabilities && w.answers(kindRegister):
+		w.registered()
 	case act == performatives.ActQueryRef:
 		w.find()
-	case act == performatives.ActInformRef:
+	case act == performatives.ActInformRef && w.answers(kindQuery):
 		w.found()
-	case act == performatives.ActCancel:
+	case act == performatives.ActCancel && w.asked != nil && w.asked.Subtask != "":
 		w.withdraw()
 	case exchange.Refusals.Has(act):
 		w.failure()
@@ -132,6 +132,9 @@ func (w *writer) content() {
 		}
 	}
 }
+
+// answers reports whether the message answers a request of that type.
+func (w *writer) answers(kind string) bool { return w.call != nil && w.call.Kind == kind }
 
 // asItCame reports whether the payload is written in the bytes in which it came. It must be
 // unchanged, and must have the form that its reader expects.
@@ -164,13 +167,9 @@ func (w *writer) typed() {
 	w.Marshal(w.Message.Payload())
 }
 
-// withdraw writes a CANCEL. The subtask_id in its payload tells the worker which of the requests of
-// a flow it is about.
+// withdraw writes the CANCEL of a request with a subtask_id. That tells the worker which of the
+// requests of a flow it is about.
 func (w *writer) withdraw() {
-	if w.asked == nil || w.asked.Subtask == "" {
-		w.Plain()
-		return
-	}
 	w.Kind = w.Message.Performative().String()
 	w.members(w.Message.Payload())
 	w.body["subtask_id"] = exchange.Quoted(w.asked.Subtask)
@@ -201,10 +200,7 @@ func (w *writer) setContent(name string, c performatives.Content) {
 // subtask sets the subtask_id of an answer to that of its request. One to a request without has the
 // id of that.
 func (w *writer) subtask() {
-	var x call
-	if w.call != nil {
-		x = *w.call
-	}
+	x := cmp.Or(w.call, &call{})
 	id := cmp.Or(x.Subtask, jsonscan.Text(w.body["subtask_id"]), string(x.ID), w.Message.InReplyTo(), string(w.Message.ID()))
 	w.body["subtask_id"] = exchange.Quoted(id)
 }
