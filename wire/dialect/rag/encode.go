@@ -1,6 +1,7 @@
 package rag
 
 import (
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"strings"
@@ -47,11 +48,6 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	}
 	w.note(trace)
 	return out, nil
-}
-
-// ofCancel reports whether m answers the CANCEL of a request of the peer.
-func (w *writer) ofCancel() bool {
-	return w.call.IsOfCancel(w.Message.InReplyTo())
 }
 
 // body finds the type and the payload.
@@ -120,10 +116,7 @@ func (w *writer) trace() string {
 	if belongs(came, m.ConversationID()) && (taken == nil || taken.ID == m.ID() && taken.Asker.Is(m.Sender()) || !startsWork(m.Performative())) {
 		return came
 	}
-	if w.Kind != typeError && w.call != nil {
-		return w.call.Trace
-	}
-	if x := c.asked.Find(m.Sender(), m.InReplyTo()); x != nil && w.Kind != typeError { // of ours, such as a CANCEL
+	if x := cmp.Or(w.call, c.asked.Find(m.Sender(), m.InReplyTo())); x != nil && w.Kind != typeError { // of ours: a CANCEL or such
 		return x.Trace
 	}
 	if x := c.asked.Find(m.Sender(), string(m.ID())); x != nil { // the same message again
@@ -140,7 +133,7 @@ func (w *writer) note(trace string) {
 	case act == performatives.ActCancel && x != nil:
 		c.asked.AddCancel(x, m.ID(), exchange.ReferenceTo(m))
 	case w.call != nil:
-		c.calls.End(w.call, exchange.Final.Has(act), w.ofCancel())
+		c.calls.End(w.call, exchange.Final.Has(act), w.call.IsOfCancel(m.InReplyTo()))
 	case startsWork(act):
 		c.asked.add(&call{Trace: trace, Request: exchange.RequestTo(m, w.Kind)})
 	}

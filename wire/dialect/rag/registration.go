@@ -187,13 +187,9 @@ func (w *writer) registered(theirs []string) {
 	w.Marshal(agentRegistration{ID: w.call.Asker, Capabilities: []string{}, Status: statusActive})
 	if r := w.codec.agents[w.call.Asker.Fold()]; r != nil {
 		b := jsonscan.OpenObject(nil)
-		for name, v := range jsonscan.Members(r.payload) {
-			if string(name) != "status" && string(name) != memberNode {
-				b.Raw(string(name), v)
-			}
-		}
+		jsonscan.Read(r.payload, b.Raw, jsonscan.Find("status", new([]byte)), jsonscan.Find(memberNode, new([]byte)))
 		b.Text("status", r.status)
-		w.Payload, _ = b.Close() // it has been an object
+		w.Payload = append(b.JSON, '}')
 	}
 	list, _ := json.Marshal(theirs) // strings, which marshal
 	w.Payload = jsonscan.WithMember(w.Payload, memberNode, list)
