@@ -23,11 +23,7 @@ func (s *session) batches(frame []byte) bool {
 			return true
 		}
 	}
-	for _, agreed := range s.greeted {
-		if agreed.has(extensionBatching) {
-			return true
-		}
-	}
+
 	return false
 }
 

@@ -75,12 +75,12 @@ func (e extensions) appendTo(b *jsonscan.Builder) {
 // connection. The session's lock is held.
 func (s *session) agreedBetween(own, agent performatives.AgentID) extensions {
 	if s.opts.Initiator {
-		if h := s.hellos.byAgent[own.Fold()]; h != nil {
-			return h.extensions
-		}
-		return nil
+		agent = own
 	}
-	return s.greeted[agent.Fold()]
+	if h := s.hellos.byAgent[agent.Fold()]; h != nil {
+		return h.extensions
+	}
+	return nil
 }
 
 // agreed reports whether both ends use an extension in a message of the peer that is being read.
@@ -126,9 +126,6 @@ func refuseSealed(m *performatives.Message) *performatives.Refusal {
 // greets reports whether the handshake of an agent of this end still has no answer. The session's
 // lock is held.
 func (s *session) greets(agent performatives.AgentID) bool {
-	if !s.opts.Initiator {
-		return false
-	}
 	h := s.hellos.byAgent[agent.Fold()]
-	return h == nil || !h.done
+	return s.opts.Initiator && (h == nil || !h.done)
 }

@@ -11,12 +11,13 @@ import (
 // hello is the handshake of an agent of the end that opened the connection. The other end refuses
 // what the agent sends before.
 type hello struct {
+	extensions extensions // that both ends use
+
+	// Of an agent of this end.
 	agent performatives.AgentID
 	done  bool     // the peer has accepted it
 	own   bool     // the codec has made it: no agent waits for its answer
 	held  []queued // what the agent has sent since, until the answer
-
-	extensions extensions // that both ends use
 }
 
 // queued is a frame that waits for a handshake.
@@ -25,10 +26,10 @@ type queued struct {
 	frame   []byte
 }
 
-// hellos has the handshakes of this end. The session's lock guards it.
+// hellos has the handshakes of the end that opened the connection. The session's lock guards it.
 type hellos struct {
 	byAgent map[performatives.AgentID]*hello // by folded id
-	byID    map[string]*hello                // those without an answer, by the id of the handshake_request
+	byID    map[string]*hello                // those of this end without an answer, by the id of the handshake_request
 	held    int                              // bytes of all frames that wait
 }
 

@@ -83,19 +83,17 @@ func (s *session) called(d *decoder, in wire.Inbound) wire.Inbound {
 		Request: exchange.Request{ID: m.ID(), Asker: m.Sender(), Receiver: m.Receiver(), Conversation: m.ConversationID(), Expires: exchange.Expiry(m.ReplyBy(), now, unlimited)},
 		ReplyBy: m.ReplyBy(), Priority: m.Priority(), Arrived: now, hello: d.kind == kindHandshakeRequest, Tool: m.MessageType(),
 	}
-	agent := m.Sender().Fold()
-	_, greeted := s.greeted[agent]
-	if c.first = c.hello && !greeted; !c.hello {
-		c.Agent = agent
+	if c.first = c.hello && !s.shookHands(m.Sender()); !c.hello {
+		c.Agent = m.Sender().Fold()
 	}
 	if task, ok := m.Payload().(performatives.TaskRequest); ok {
 		c.Tool = task.TaskType
 	}
-	if c.first && len(s.greeted) >= maxGreeted || !s.calls.Room(now) {
+	if c.first && len(s.hellos.byAgent) >= maxGreeted || !s.calls.Room(now) {
 		return s.refused(d, in, performatives.Refused(performatives.CodeBusy, "too many requests are under way on this connection"))
 	}
-	if s.calls.Add(c); c.hello {
-		s.greeted[agent] = d.extensions
+	if s.calls.Add(c); c.hello && !s.opts.Initiator {
+		s.hellos.byAgent[m.Sender().Fold()] = &hello{extensions: d.extensions}
 	}
 	in.Ref = c
 	return in

@@ -158,7 +158,7 @@ func (s *session) answer(dst []byte, m *performatives.Message, c *call, tools []
 	c.Answered = true
 	s.calls.End(c, true, false) // unless its CANCEL has no answer yet
 	if c.first && m.Performative() != performatives.ActInformCapabilities {
-		delete(s.greeted, c.Asker.Fold())
+		delete(s.hellos.byAgent, c.Asker.Fold())
 	}
 	return out, nil
 }

@@ -58,7 +58,7 @@ func (s *session) unserved(c *call, m *performatives.Message) {
 		return
 	}
 	if s.calls.Remove(c); c.first {
-		delete(s.greeted, c.Asker.Fold())
+		delete(s.hellos.byAgent, c.Asker.Fold())
 	}
 }
 

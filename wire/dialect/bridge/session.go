@@ -36,7 +36,7 @@ func (Dialect) Recognizes(frame []byte) bool {
 // Open returns the codec of one session.
 func (d Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 	o.Local = cmp.Or(o.Local, "system")
-	s := &session{codec: New(o), opts: o, node: d.Node, greeted: make(map[performatives.AgentID]extensions)}
+	s := &session{codec: New(o), opts: o, node: d.Node}
 	s.hellos = hellos{byAgent: make(map[performatives.AgentID]*hello), byID: make(map[string]*hello)}
 	s.calls.Init(o.MaxPending, true, nil)
 	s.asks.Init(o.MaxPending, true, nil)
@@ -54,9 +54,8 @@ type session struct {
 	node   string
 	nacked bool // the message that is being read was refused; only the reader uses it
 
-	mu      sync.Mutex                           // guards the rest
-	hellos  hellos                               // of this end
-	greeted map[performatives.AgentID]extensions // of the agents of the peer that have shaken hands, by folded id
+	mu      sync.Mutex // guards the rest
+	hellos  hellos
 	calls   exchange.Pending[*call]
 	asks    exchange.Pending[*ask]
 	askIDs  *exchange.Index[performatives.MessageID, *ask]
@@ -147,8 +146,7 @@ func (s *session) received(d *decoder, in wire.Inbound) wire.Inbound {
 // shookHands reports whether an agent of the peer may send anything. The end that opened the
 // connection does not ask for handshakes. The session's lock is held.
 func (s *session) shookHands(agent performatives.AgentID) bool {
-	_, greeted := s.greeted[agent.Fold()]
-	return greeted || s.opts.Initiator
+	return s.opts.Initiator || s.hellos.byAgent[agent.Fold()] != nil
 }
 
 // refused is a message that the codec refuses, with the answer to the peer. An error gets none.
