@@ -1,8 +1,6 @@
 package acl
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -34,14 +32,10 @@ func (c *Codec) AppendLogLine(dst []byte, d Direction, m *performatives.Message)
 	if err != nil {
 		return dst, err
 	}
-	if !bytes.ContainsAny(line[start:], "\r\n") {
-		return line, nil
+	for i, c := range line[start:] {
+		if c == '\n' || c == '\r' { // it is between two members: a text has none
+			line[start+i] = ' '
+		}
 	}
-	prefix, text, _ := bytes.Cut(line[start:], []byte(": "))
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, text); err != nil {
-		return dst, fmt.Errorf("acl: log line: %w", err)
-	}
-	dst = append(append(dst, prefix...), ": "...)
-	return append(dst, compact.Bytes()...), nil
+	return line, nil
 }

@@ -73,11 +73,7 @@ func (s *session) broken(e *DecodeError) wire.Inbound {
 
 // Encode appends m in the peer's style.
 func (s *session) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
-	m, err := exchange.Signed(m, s.opts.Token)
-	if err != nil {
-		return dst, err
-	}
-	return s.codec.AppendAs(dst, m, Style(s.style.Load()))
+	return s.codec.AppendAs(dst, exchange.Signed(m, s.opts.Token), Style(s.style.Load()))
 }
 
 // Refuse appends the refusal of a message, or nothing for a message that expects no reply.

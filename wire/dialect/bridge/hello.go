@@ -77,14 +77,11 @@ func (s *session) introduce(h *hello, m *performatives.Message) ([]byte, error) 
 		ID: stamp.ID, Timestamp: stamp.Time, Sender: m.Sender(), Priority: m.Priority(),
 		Payload: performatives.QueryCapabilities{Type: performatives.QuerySummary, Capabilities: &performatives.Capabilities{}},
 	})
-	if err == nil {
-		q, err = exchange.Signed(q, s.opts.Token)
-	}
 	if err != nil {
 		return nil, err
 	}
 	s.hellos.byID[string(stamp.ID)] = h
-	return s.codec.append(nil, q, extras{session: true, extensions: s.supported()})
+	return s.codec.append(nil, exchange.Signed(q, s.opts.Token), extras{session: true, extensions: s.supported()})
 }
 
 // greetingAnswered handles the answer to a handshake of this end. It reports whether the codec has

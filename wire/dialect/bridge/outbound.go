@@ -12,10 +12,7 @@ import (
 // and further answers, are not written.
 func (s *session) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	toAll, tools := m.ToAll(), s.tools(m)
-	m, err := exchange.Signed(m, s.opts.Token)
-	if err != nil {
-		return dst, err
-	}
+	m = exchange.Signed(m, s.opts.Token)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out, err := s.encode(dst, m, toAll, tools)

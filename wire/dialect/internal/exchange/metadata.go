@@ -122,11 +122,12 @@ func TakeToken(m *performatives.Message) wire.Inbound {
 }
 
 // Signed returns m with the token of this end in its metadata. A nil token means none.
-func Signed(m *performatives.Message, token func() string) (*performatives.Message, error) {
+func Signed(m *performatives.Message, token func() string) *performatives.Message {
 	if token == nil {
-		return m, nil
+		return m
 	}
-	return m.With(func(e *performatives.Envelope) { Keep(&e.Metadata, MemberToken, Quoted(token())) })
+	signed, _ := m.With(func(e *performatives.Envelope) { Keep(&e.Metadata, MemberToken, Quoted(token())) }) // which needs no check
+	return signed
 }
 
 // Keep adds a copy of a member to members, which it makes if there are none. An absent member
