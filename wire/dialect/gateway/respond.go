@@ -99,10 +99,7 @@ func (c *codec) answerTo(e *envelope, r *rpc, q *request) (*performatives.Messag
 		t.act = performatives.ActInformCapabilities
 		return c.listed(e, r, q, t, q.pages.listed(r.result))
 	case methodRead:
-		p, err := exchange.PayloadAs[performatives.QueryRef](q.message)
-		if err != nil {
-			return nil, err
-		}
+		p, _ := exchange.PayloadAs[performatives.QueryRef](q.message) // see params
 		return c.reply(e, r, q.message, messageType{act: performatives.ActInformRef}, performatives.InformRef{Reference: p.Reference, Value: valueOf(r.result)})
 	}
 	return c.resultReply(e, r, q, t)
@@ -110,8 +107,7 @@ func (c *codec) answerTo(e *envelope, r *rpc, q *request) (*performatives.Messag
 
 // refusal makes the refusal of a request of this node.
 func (c *codec) refusal(e *envelope, r *rpc, q *request, why *performatives.Refusal, data []byte) (*performatives.Message, error) {
-	s := performatives.Stamp{ID: c.stamp().ID, Time: e.timestamp}
-	m := q.message.RefuseWith(cmp.Or(q.message.Receiver(), e.source), s, why)
+	m := q.message.RefuseWith(cmp.Or(q.message.Receiver(), e.source), performatives.Stamp{ID: c.stamp().ID, Time: e.timestamp}, why)
 	if m == nil {
 		return nil, why
 	}

@@ -29,20 +29,11 @@ const (
 	extraStatus       = "agent_status"
 )
 
-// ownID checks that the agent_id of a payload is the sender.
-func (d *decoder) ownID(payload []byte) bool {
-	id := performatives.AgentID(jsonscan.Text(jsonscan.Member(payload, "agent_id")))
-	if id.Is(d.out.Sender) {
-		return true
-	}
-	d.Wrong("payload.agent_id", "the sender, %.64q, got %.64q", d.out.Sender, id)
-	return false
-}
 
 // register reads an AgentRegistration. Its capabilities become topics, and its message_types that
 // ask for a task become actions. An agent whose status is not active offers nothing.
 func (d *decoder) register(payload []byte) {
-	if !d.ownID(payload) {
+	if d.OwnID(payload, d.out.Sender); d.Refusal != nil {
 		return
 	}
 	r := &registration{status: statusIn(payload), types: make(map[string]bool), payload: bytes.Clone(payload)}
@@ -56,7 +47,7 @@ func (d *decoder) register(payload []byte) {
 	}
 	agents, key := d.codec.agents, d.out.Sender.Fold()
 	if agents[key] == nil && len(agents) >= maxRegistrations {
-		d.Refuse(&performatives.Refusal{Code: performatives.CodeBusy, Text: "the connection has registered too many agents"})
+		d.Refuse(performatives.Refused(performatives.CodeBusy, "the connection has registered too many agents"))
 		return
 	}
 	agents[key] = r
@@ -86,7 +77,7 @@ func (d *decoder) introduce(r *registration, name string, payload []byte) {
 
 // status reads the health of an agent (Agent Health Monitoring), which also is its heartbeat.
 func (d *decoder) status(payload []byte) {
-	if !d.ownID(payload) {
+	if d.OwnID(payload, d.out.Sender); d.Refusal != nil {
 		return
 	}
 	r := d.codec.agents[d.out.Sender.Fold()]

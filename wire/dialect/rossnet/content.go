@@ -209,10 +209,7 @@ func (d *decoder) failure(p []byte) {
 // register reads a registration. Its capabilities become actions. An INACTIVE agent has no actions,
 // so that only a query for agents of any status finds it.
 func (d *decoder) register(p []byte) {
-	id := performatives.AgentID(jsonscan.Text(jsonscan.Member(p, "agent_id")))
-	if !id.Is(d.out.Sender) {
-		d.Wrong("payload.agent_id", "the sender, %.64q, got %.64q", d.out.Sender, id)
-	}
+	d.OwnID(p, d.out.Sender)
 	c := performatives.Capabilities{Extra: performatives.Members{extraRegistration: bytes.Clone(p)}}
 	for v := range jsonscan.Elements(jsonscan.Member(p, "capabilities")) {
 		c.Actions = append(c.Actions, performatives.Action{

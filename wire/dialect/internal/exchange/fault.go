@@ -45,6 +45,13 @@ func (f *Fault) WrongAs(code performatives.Code, field, want string, args ...any
 	}
 }
 
+// OwnID refuses a payload in which the sender describes itself, with the agent_id of another agent.
+func (f *Fault) OwnID(payload []byte, sender performatives.AgentID) {
+	if id := performatives.AgentID(jsonscan.Text(jsonscan.Member(payload, "agent_id"))); !id.Is(sender) {
+		f.Wrong("payload.agent_id", "the sender, %.64q, got %.64q", sender, id)
+	}
+}
+
 // Invalid is the refusal of a member with a value of another type than the wanted one.
 func Invalid(field, want string, got []byte) *performatives.Refusal {
 	return Wrong(field, "%s, got %s", want, jsonscan.KindOf(got))
