@@ -204,16 +204,11 @@ func (c *codec) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 	if o.cancels != nil {
 		o.cancels.Withdrawn = false // the request continues, so that its answer is written
 	}
-	if o.call != nil {
-		if o.call.Over() {
-			c.mu.Unlock()
-			return dst // the handler has answered it already
-		}
-		c.calls.Remove(o.call)
-	}
+	over := o.call != nil && o.call.Over() // the handler has answered it already
+	c.calls.Remove(o.call)
 	written := o.batch != nil && o.batch.left == 0 // the batch with the answer
 	c.mu.Unlock()
-	if written && o.call == nil && len(in.Answer) == 0 {
+	if over || written && o.call == nil && len(in.Answer) == 0 {
 		return dst
 	}
 	return c.fail(dst, o, err)

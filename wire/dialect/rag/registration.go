@@ -29,7 +29,6 @@ const (
 	extraStatus       = "agent_status"
 )
 
-
 // register reads an AgentRegistration. Its capabilities become topics, and its message_types that
 // ask for a task become actions. An agent whose status is not active offers nothing.
 func (d *decoder) register(payload []byte) {

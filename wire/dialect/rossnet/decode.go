@@ -17,7 +17,7 @@ import (
 type decoder struct {
 	exchange.Reader // of the header
 	codec           *codec
-	envelope        exchange.Members
+	envelope        exchange.Reader
 	payload         []byte // nil = absent
 	out             performatives.Envelope
 	kind            string

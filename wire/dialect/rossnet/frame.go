@@ -41,22 +41,15 @@ var headerNames = exchange.Names{
 // scan checks the JSON and finds the members of the header. After a refusal, d has the members that
 // were found before the fault.
 func (d *decoder) scan(data []byte) {
-	d.Names, d.Path = headerNames, memHeader+"."
-	s, bad := exchange.Open(data, d.codec.opts.MaxBytes)
-	if bad == nil && !d.envelope.Scan(&s, envelopeNames) {
-		bad = exchange.Broken(s.Problem())
+	d.Names, d.Path, d.envelope.Names = headerNames, memHeader+".", envelopeNames
+	d.envelope.Open(data, d.codec.opts.MaxBytes)
+	d.Refusal, d.payload = d.envelope.Refusal, d.envelope.Values[1]
+	s := jsonscan.Scanner{Data: d.envelope.Values[0], Depth: exchange.MaxDepth}
+	if !jsonscan.Is(s.Data, '{') {
+		d.Invalid(memHeader, "an object", s.Data)
+	} else if !d.Scan(&s, headerNames) {
+		d.Refuse(exchange.Broken(memHeader + ": " + s.Problem()))
 	}
-	header := d.envelope.Values[0]
-	d.payload = d.envelope.Values[1]
-	if jsonscan.Is(header, '{') {
-		s := jsonscan.Scanner{Data: header, Depth: exchange.MaxDepth}
-		if !d.Scan(&s, headerNames) && bad == nil {
-			bad = exchange.Broken(memHeader + ": " + s.Problem())
-		}
-	} else if bad == nil {
-		bad = exchange.Invalid(memHeader, "an object", header)
-	}
-	d.Refusal = bad
 }
 
 // In [performatives.Message.Metadata], the members of task_metadata have their names, and the
