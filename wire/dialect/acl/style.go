@@ -68,7 +68,7 @@ func actName(act performatives.Performative, style Style) string {
 // needs none. A shape never leaves the node.
 type shape struct {
 	style         Style
-	had           exchange.Set           // the members of the envelope
+	had           exchange.Set[int]      // the members of the envelope
 	blanks        []blank                // the members without information, such as a null
 	act           string                 // the synonym for the act; empty = its usual name
 	anyone        bool                   // the receiver is "*"

@@ -43,7 +43,7 @@ var messageTypes = []string{kindHandshakeRequest, kindHandshakeResponse, kindReq
 var allKinds = strings.Join(messageTypes, ", ")
 
 // refusals has the acts that travel as an error.
-var refusals = exchange.Refusals | exchange.ActsOf(performatives.ActRejectProposal)
+var refusals = exchange.Refusals | exchange.SetOf(performatives.ActRejectProposal)
 
 // usualAct returns the act of a message of that kind without metadata.performative (addenda §2).
 // code is that of an error; accepted is that of a handshake_response.
@@ -67,8 +67,8 @@ var usualActs = map[string]performatives.Performative{
 type shape struct {
 	kind     string
 	act      performatives.Performative
-	had      exchange.Set           // the members of the envelope
-	blanks   exchange.Set           // the members that are null
+	had      exchange.Set[int]      // the members of the envelope
+	blanks   exchange.Set[int]      // the members that are null
 	priority string                 // the JSON of the priority; empty = its usual name
 	accepted [2]bool                // a handshake_response has it beside the payload, and in it
 	code     string                 // the error_code

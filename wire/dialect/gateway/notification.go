@@ -161,7 +161,7 @@ func (c *codec) reply(e *envelope, r *rpc, to *performatives.Message, t messageT
 }
 
 // notices has the acts that may travel as a notification.
-var notices = exchange.ActsOf(performatives.ActInform, performatives.ActConfirm, performatives.ActDisconfirm)
+var notices = exchange.SetOf(performatives.ActInform, performatives.ActConfirm, performatives.ActDisconfirm)
 
 // own writes a message that answers no request of the peer. An answer is to a request that is no
 // longer pending.

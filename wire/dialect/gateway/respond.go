@@ -160,7 +160,7 @@ func usualAnswer(request performatives.Performative) performatives.Performative 
 
 // results has the acts that may travel as the result of a call. Any other act is an error,
 // progress, or has no place in JSON-RPC.
-var results = exchange.ActsOf(
+var results = exchange.SetOf(
 	performatives.ActInformResult, performatives.ActInformCapabilities, performatives.ActInform, performatives.ActInformIf,
 	performatives.ActInformRef, performatives.ActConfirm, performatives.ActDisconfirm,
 )

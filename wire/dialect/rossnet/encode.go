@@ -23,9 +23,9 @@ type shape struct {
 	version string
 	act     performatives.Performative
 	typed   string
-	had     exchange.Set // the members of the header
-	nulls   exchange.Set // those of them that were null
-	blank   []byte       // the task_metadata null or {}
+	had     exchange.Set[int] // the members of the header
+	nulls   exchange.Set[int] // those of them that were null
+	blank   []byte            // the task_metadata null or {}
 	field   bool
 	// correlation is as it came: the conversation of the message may have another name.
 	correlation  string

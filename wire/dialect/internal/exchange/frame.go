@@ -89,7 +89,7 @@ type Member struct {
 }
 
 // Had returns the members of an envelope that were there, and those of them that were null.
-func (m *Members) Had() (had, null Set) {
+func (m *Members) Had() (had, null Set[int]) {
 	for i, v := range m.Values {
 		if v != nil {
 			had |= 1 << i
@@ -101,19 +101,19 @@ func (m *Members) Had() (had, null Set) {
 	return had, null
 }
 
-// Set is a set of members of an envelope, by their index.
-type Set uint32
+// Set is a set of members of an envelope, by their index, or of acts.
+type Set[T int | performatives.Performative] uint32
 
-// SetOf returns the set of those members.
-func SetOf(members ...int) (set Set) {
-	for _, i := range members {
+// SetOf returns the set of those elements.
+func SetOf[T int | performatives.Performative](elements ...T) (set Set[T]) {
+	for _, i := range elements {
 		set |= 1 << i
 	}
 	return set
 }
 
-// Has reports whether a member is in the set.
-func (s Set) Has(i int) bool { return s&(1<<i) != 0 }
+// Has reports whether an element is in the set.
+func (s Set[T]) Has(i T) bool { return s&(1<<i) != 0 }
 
 // Scan finds the members of the object at s. After false, s has the error, and m the members
 // before it. A known member may come once.

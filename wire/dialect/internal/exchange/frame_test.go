@@ -114,7 +114,7 @@ func TestLegible(t *testing.T) {
 // A set of acts has those that it was made of: each act has a bit of its own.
 func TestActs(t *testing.T) {
 	for act := range performatives.Performatives() {
-		set := exchange.ActsOf(act)
+		set := exchange.SetOf(act)
 		for other := range performatives.Performatives() {
 			if set.Has(other) != (other == act) {
 				t.Errorf("the set of %s has %s: %v", act, other, set.Has(other))
@@ -125,7 +125,7 @@ func TestActs(t *testing.T) {
 
 // The sets that the dialects share.
 func TestSets(t *testing.T) {
-	for want, set := range map[string]exchange.Acts{
+	for want, set := range map[string]exchange.Set[performatives.Performative]{
 		"AGREE STATUS_UPDATE TASK_ACCEPT":           exchange.Interim,
 		"FAILURE NOT_UNDERSTOOD REFUSE TASK_REJECT": exchange.Refusals,
 		"REQUEST TASK_REQUEST":                      exchange.Opening,

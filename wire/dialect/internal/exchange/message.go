@@ -61,20 +61,6 @@ func Schema(v []byte) json.RawMessage {
 	return bytes.Clone(v)
 }
 
-// Acts is a set of acts.
-type Acts uint64
-
-// ActsOf returns the set of those acts.
-func ActsOf(acts ...performatives.Performative) (set Acts) {
-	for _, act := range acts {
-		set |= 1 << act
-	}
-	return set
-}
-
-// Has reports whether an act is in the set.
-func (s Acts) Has(act performatives.Performative) bool { return s&(1<<act) != 0 }
-
 // WithActs adds each act under its own name to the acts of other types of messages.
 func WithActs(types map[string]performatives.Performative) map[string]performatives.Performative {
 	for act := range performatives.Performatives() {
@@ -85,13 +71,13 @@ func WithActs(types map[string]performatives.Performative) map[string]performati
 
 var (
 	// Refusals has the acts that say no to a request.
-	Refusals = ActsOf(performatives.ActFailure, performatives.ActTaskReject, performatives.ActNotUnderstood, performatives.ActRefuse)
+	Refusals = SetOf(performatives.ActFailure, performatives.ActTaskReject, performatives.ActNotUnderstood, performatives.ActRefuse)
 	// Final has the acts that end the request that they answer, in the dialects of acts.
-	Final = Refusals | ActsOf(performatives.ActInformResult, performatives.ActInformCapabilities, performatives.ActInformRef, performatives.ActInformIf)
+	Final = Refusals | SetOf(performatives.ActInformResult, performatives.ActInformCapabilities, performatives.ActInformRef, performatives.ActInformIf)
 	// Interim has the acts that only say how a request comes on, before its answer.
-	Interim = ActsOf(performatives.ActTaskAccept, performatives.ActAgree, performatives.ActStatusUpdate)
+	Interim = SetOf(performatives.ActTaskAccept, performatives.ActAgree, performatives.ActStatusUpdate)
 	// Opening has the acts that may travel as the call of a tool.
-	Opening = ActsOf(performatives.ActTaskRequest, performatives.ActRequest)
+	Opening = SetOf(performatives.ActTaskRequest, performatives.ActRequest)
 )
 
 // Digest returns a digest of some texts, and of the payload of a message. The boundaries of the
