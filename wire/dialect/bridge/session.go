@@ -62,7 +62,7 @@ type session struct {
 	parties *exchange.Index[exchange.Party, *ask]
 
 	// The CANCELs that have overtaken their requests: of the peer, and of this node.
-	early exchange.Withdrawn[exchange.Key]
+	early exchange.Withdrawn
 	ahead exchange.Cancels
 
 	broadcasts exchange.Recent[exchange.Key, struct{}] // to the peer

@@ -24,11 +24,11 @@ type codec struct {
 	requests  exchange.Pending[*request]
 	parties   *exchange.Index[exchange.Party, *request]
 	envelopes *exchange.Index[string, *request]
-	counter   uint64                     // of requests
-	withdrawn exchange.Withdrawn[jsonID] // the CANCELs of the peer that have overtaken their requests
-	ahead     exchange.Cancels           // those of this node
-	paged     int                        // bytes of the pages of incomplete lists
-	held      int                        // bytes of answers in incomplete batches
+	counter   uint64             // of requests
+	withdrawn exchange.Withdrawn // the CANCELs of the peer that have overtaken their requests
+	ahead     exchange.Cancels   // those of this node
+	paged     int                // bytes of the pages of incomplete lists
+	held      int                // bytes of answers in incomplete batches
 
 	agreed  atomic.Bool             // to compress, which Agreed has not returned yet
 	done    atomic.Bool             // the negotiation of a compression is over

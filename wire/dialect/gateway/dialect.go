@@ -52,11 +52,7 @@ func (d *Dialect) Recognizes(frame []byte) bool { return formOf(frame) != unknow
 func (d *Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 	o.Local = cmp.Or(o.Local, NamespaceSystem)
 	c := &codec{opts: d.opts, session: o, formed: o.Initiator, providers: make(map[performatives.AgentID]performatives.Capabilities)}
-	c.calls.Init(o.MaxPending, false, func(x *call) {
-		if k := x.key(); k != "" {
-			c.withdrawn.End(jsonID{x.Asker.Fold(), k})
-		}
-	})
+	c.calls.Init(o.MaxPending, false, func(x *call) { c.withdrawn.End(exchange.KeyOf(x.Asker, x.key())) })
 	c.requests.Init(o.MaxPending, false, func(q *request) { c.paged -= q.pages.bytes })
 	c.ids, c.envelopes = exchange.IndexOf(&c.calls, (*call).key), exchange.IndexOf(&c.requests, (*request).of)
 	c.parties = exchange.IndexOf(&c.requests, (*request).party)

@@ -105,12 +105,12 @@ func (c *codec) serve(e *envelope, r *rpc, o *origin, env performatives.Envelope
 	}
 	s := c.stamp()
 	env.ID, env.ReplyBy = s.ID, s.Time.Add(cmp.Or(e.timeout, defaultTimeout))
-	var of jsonID
+	var of exchange.Key
 	if call.startsWork(r.method) {
 		env.Trace = exchange.Traceparent(jsonscan.Member(r.readMeta(), metaTrace))
 		if !jsonscan.IsNull(r.id) {
 			c.connection = cmp.Or(c.connection, s.ID)
-			of = jsonID{e.source.Fold(), key(r.id)}
+			of = exchange.KeyOf(e.source, key(r.id))
 			env.ID = c.requestID(of, e, r)
 		}
 	}
@@ -134,10 +134,10 @@ func (c *codec) serve(e *envelope, r *rpc, o *origin, env performatives.Envelope
 
 // addCall adds the call that m opens. One that repeats a pending call has that answered, and is not
 // added. One whose CANCEL came before it is refused; of is its id, or nothing.
-func (c *codec) addCall(x *call, m *performatives.Message, of jsonID, now time.Time) *performatives.Refusal {
+func (c *codec) addCall(x *call, m *performatives.Message, of exchange.Key, now time.Time) *performatives.Refusal {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if of.id != "" && c.withdrawn.Overtook(of, m.ID(), func() time.Time { return now }) {
+	if c.withdrawn.Overtook(of, m.ID(), func() time.Time { return now }) {
 		return exchange.Canceled(m.ID())
 	}
 	if first := c.calls.Find("", string(m.ID())); first != nil {
@@ -165,8 +165,8 @@ func (c *codec) addCall(x *call, m *performatives.Message, of jsonID, now time.T
 // requestID returns the id of the message for a request that starts work. It is the same for a
 // request that comes again: from the same source of this connection, with the same JSON-RPC id and
 // content. A client of JSON-RPC may use an id again for another request.
-func (c *codec) requestID(of jsonID, e *envelope, r *rpc) performatives.MessageID {
-	sum := exchange.Digest(r.params, string(c.connection), string(of.source), of.id, strings.ToLower(Namespace(e.target, r.method)), r.method)
+func (c *codec) requestID(of exchange.Key, e *envelope, r *rpc) performatives.MessageID {
+	sum := exchange.Digest(r.params, string(c.connection), string(of.Agent), of.Name, strings.ToLower(Namespace(e.target, r.method)), r.method)
 	return performatives.MessageID(hex.EncodeToString(sum[:16]))
 }
 

@@ -81,8 +81,8 @@ func (c *codec) cancelled(e *envelope, r *rpc, o *origin) wire.Inbound {
 	if of != nil && !of.Asker.Is(e.source) {
 		of = nil
 	}
-	if of == nil && !jsonscan.IsNull(id) {
-		c.withdrawn.Note(jsonID{e.source.Fold(), key(id)}, c.stamp().Time)
+	if of == nil {
+		c.withdrawn.Note(exchange.KeyOf(e.source, key(id)), c.stamp().Time)
 	}
 	if of == nil || of.Withdrawn || of.hello != nil {
 		c.mu.Unlock()

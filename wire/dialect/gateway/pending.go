@@ -42,13 +42,7 @@ type call struct {
 	repeated  bool                  // the same request is pending
 }
 
-// key returns the JSON-RPC id as the key of a map; empty for null.
-func (x *call) key() string {
-	if jsonscan.IsNull(x.RPC) {
-		return ""
-	}
-	return key(x.RPC)
-}
+func (x *call) key() string { return key(x.RPC) }
 
 // startsWork reports whether the call is one of an agent. The others only read.
 func (x *call) startsWork(method string) bool {
@@ -72,18 +66,16 @@ func (q *request) of() string { return q.envelope }
 // party is that of the asker. A request to several agents of the peer has a party for each.
 func (q *request) party() exchange.Party { return exchange.PartyOf(q.message) }
 
-// key returns a JSON-RPC id as the key of a map. The string "1" and the number 1 differ.
+// key returns a JSON-RPC id as the key of a map; empty for null. The string "1" and the number 1
+// differ.
 func key(id []byte) string {
-	if jsonscan.Is(id, '"') {
+	switch {
+	case jsonscan.Is(id, '"'):
 		return string(append([]byte{'"'}, jsonscan.TextBytes(id)...))
+	case jsonscan.IsNull(id):
+		return ""
 	}
 	return string(id)
-}
-
-// jsonID is a JSON-RPC id of one source.
-type jsonID struct {
-	source performatives.AgentID // folded
-	id     string
 }
 
 // callOf returns the pending call that a message of this node refers to, or nil.

@@ -19,7 +19,7 @@ type codec struct {
 	calls     pending // requests of the peer
 	asked     pending // requests to the peer
 	sequences sequences
-	withdrawn exchange.Withdrawn[traceKey]            // of the peer
+	withdrawn exchange.Withdrawn                      // of the peer
 	ahead     exchange.Cancels                        // of this node, before their requests
 	agents    map[performatives.AgentID]*registration // of the peer; by folded id
 }
@@ -28,7 +28,7 @@ type codec struct {
 func (c *codec) newTrace(prefix string, conversation performatives.ConversationID, to performatives.AgentID) string {
 	for {
 		trace := c.sequences.next(prefix, conversation)
-		if c.asked.traces.Latest(traceKey{to.Fold(), trace}) == nil {
+		if c.asked.traces.Latest(exchange.KeyOf(to, trace)) == nil {
 			return trace
 		}
 	}

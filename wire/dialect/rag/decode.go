@@ -153,7 +153,7 @@ func (d *decoder) finish() {
 	if d.kind == typeStatus {
 		d.out.ID = statusID + d.out.ID
 	}
-	c, act, at := d.codec, d.out.Performative, traceKey{d.out.Sender.Fold(), d.trace}
+	c, act, at := d.codec, d.out.Performative, exchange.KeyOf(d.out.Sender, d.trace)
 	d.refer()
 	switch {
 	case !startsWork(act):

@@ -112,7 +112,7 @@ func (w *writer) marshalContent(c performatives.Content) {
 func (w *writer) trace() string {
 	c, m := w.codec, w.Message
 	came := w.kept(keptTrace)
-	taken := c.asked.find(traceKey{m.Receiver().Fold(), came}, m.Sender())
+	taken := c.asked.find(exchange.KeyOf(m.Receiver(), came), m.Sender())
 	if belongs(came, m.ConversationID()) && (taken == nil || taken.ID == m.ID() && taken.Asker.Is(m.Sender()) || !startsWork(m.Performative())) {
 		return came
 	}

@@ -17,13 +17,8 @@ type call struct {
 	Trace string
 }
 
-// traceKey is the key of a call in pending: a message of the peer has both parts.
-type traceKey struct {
-	agent performatives.AgentID
-	trace string
-}
-
-func (x *call) key() traceKey { return traceKey{x.Agent, x.Trace} }
+// key has the agent of the peer and the trace id. A message of the peer has both.
+func (x *call) key() exchange.Key { return exchange.KeyOf(x.Agent, x.Trace) }
 
 func (x *call) party() exchange.Party { return exchange.Between(x.Asker, x.Receiver, x.Conversation) }
 
@@ -31,7 +26,7 @@ func (x *call) party() exchange.Party { return exchange.Between(x.Asker, x.Recei
 // the same conversation.
 type pending struct {
 	exchange.Pending[*call]
-	traces  *exchange.Index[traceKey, *call] // those to the peer are of several askers
+	traces  *exchange.Index[exchange.Key, *call] // those to the peer are of several askers
 	parties *exchange.Index[exchange.Party, *call]
 }
 
@@ -49,13 +44,13 @@ func (p *pending) add(x *call) {
 }
 
 // find returns the call of an asker, by the name that the peer knows, or nil.
-func (p *pending) find(at traceKey, asker performatives.AgentID) *call {
+func (p *pending) find(at exchange.Key, asker performatives.AgentID) *call {
 	return p.traces.Any(at, func(x *call) bool { return nameFor(x.Asker).Is(nameFor(asker)) })
 }
 
 // to returns the call that a message for that receiver answers: that of the receiver, else the
 // oldest, or nil.
-func (p *pending) to(at traceKey, receiver performatives.AgentID) *call {
+func (p *pending) to(at exchange.Key, receiver performatives.AgentID) *call {
 	if x := p.find(at, receiver); x != nil {
 		return x
 	}
@@ -100,9 +95,8 @@ func (d *decoder) relate(payload []byte) {
 		request := jsonscan.Member(payload, "original_request")
 		d.relation.trace, d.relation.kind = jsonscan.Text(jsonscan.Member(request, "trace_id")), jsonscan.Text(jsonscan.Member(request, "type"))
 	}
-	from := d.out.Sender.Fold()
 	for _, trace := range []string{d.relation.trace, d.trace} {
-		at := traceKey{from, trace}
+		at := exchange.KeyOf(d.out.Sender, trace)
 		d.relation.answers = cmp.Or(d.relation.answers, d.codec.asked.to(at, d.out.Receiver))
 		d.relation.follows = cmp.Or(d.relation.follows, d.codec.calls.to(at, d.out.Sender))
 	}

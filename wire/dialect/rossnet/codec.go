@@ -21,8 +21,8 @@ type codec struct {
 	asked pending                        // requests to the peer
 	field map[performatives.AgentID]bool // whether an agent of the peer writes the form of the field, by folded id
 
-	withdrawn exchange.Withdrawn[flow] // of the peer, by subtask_id, else by correlation_id
-	ahead     exchange.Cancels         // of this node, before their requests
+	withdrawn exchange.Withdrawn // of the peer, by subtask_id, else by correlation_id
+	ahead     exchange.Cancels   // of this node, before their requests
 }
 
 // maxForms bounds the agents of one session whose form is stored.

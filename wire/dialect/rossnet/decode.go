@@ -171,15 +171,13 @@ func (d *decoder) finish() {
 		return
 	case startsWork(act):
 		for _, name := range [...]string{d.subtask, d.correlation} {
-			if c.withdrawn.Overtook(flow{from, name}, d.out.ID, c.now) { // by its CANCEL, as is each copy of it
+			if c.withdrawn.Overtook(exchange.KeyOf(from, name), d.out.ID, c.now) { // by its CANCEL, as is each copy of it
 				d.Refuse(exchange.Canceled(d.out.ID))
 				return
 			}
 		}
 	case act == performatives.ActCancel && d.answers == nil && d.follows == nil: // its receiver may have the request by another connection
-		if name := cmp.Or(d.subtask, d.correlation); name != "" {
-			c.withdrawn.Note(flow{from, name}, c.now())
-		}
+		c.withdrawn.Note(exchange.KeyOf(from, cmp.Or(d.subtask, d.correlation)), c.now())
 	}
 	d.out.Shape = d.shape()
 	m, err := performatives.New(d.out)

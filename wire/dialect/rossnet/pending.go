@@ -17,33 +17,20 @@ type call struct {
 	Field       bool   // it is a task in the form of the field
 }
 
-// flow is a correlation_id or a subtask_id of an agent of the peer. The zero flow is none.
-type flow struct {
-	agent performatives.AgentID // folded
-	name  string
-}
-
-func flowOf(agent performatives.AgentID, name string) flow {
-	if name == "" {
-		return flow{}
-	}
-	return flow{agent, name}
-}
-
 // subtask is the key of a call by its subtask_id. A task_id is unique in its workflow only.
-func (x *call) subtask() flow {
+func (x *call) subtask() exchange.Key {
 	if x.Field && x.Subtask != "" {
-		return flow{x.Agent, x.Correlation + "\x00" + x.Subtask}
+		return exchange.KeyOf(x.Agent, x.Correlation+"\x00"+x.Subtask)
 	}
-	return flowOf(x.Agent, x.Subtask)
+	return exchange.KeyOf(x.Agent, x.Subtask)
 }
 
-func (x *call) correlation() flow { return flowOf(x.Agent, x.Correlation) }
+func (x *call) correlation() exchange.Key { return exchange.KeyOf(x.Agent, x.Correlation) }
 
 // pending has the calls of one direction.
 type pending struct {
 	exchange.Pending[*call]
-	subtasks, correlations *exchange.Index[flow, *call]
+	subtasks, correlations *exchange.Index[exchange.Key, *call]
 }
 
 // init makes p empty. It calls ended, which may be nil, for each call that is removed.
@@ -63,12 +50,12 @@ func (p *pending) add(x *call) {
 func (p *pending) find(agent performatives.AgentID, subtask, correlation string) *call {
 	if subtask != "" {
 		for _, name := range [...]string{subtask, correlation + "\x00" + subtask} {
-			if x := p.subtasks.Latest(flow{agent, name}); x != nil {
+			if x := p.subtasks.Latest(exchange.KeyOf(agent, name)); x != nil {
 				return x
 			}
 		}
 	}
-	x := p.correlations.Oldest(flowOf(agent, correlation))
+	x := p.correlations.Oldest(exchange.KeyOf(agent, correlation))
 	if x != nil && subtask != "" && x.Subtask != "" && x.Kind == kindAssign {
 		return nil // of another subtask
 	}
@@ -86,9 +73,6 @@ func (c *codec) now() time.Time { return c.opts.Stamper.Stamp().Time }
 
 // ended notes the end of a request of the peer.
 func (c *codec) ended(x *call) {
-	for _, name := range [...]string{x.Subtask, x.Correlation} {
-		if name != "" {
-			c.withdrawn.End(flow{x.Agent, name})
-		}
-	}
+	c.withdrawn.End(exchange.KeyOf(x.Agent, x.Subtask))
+	c.withdrawn.End(x.correlation())
 }

@@ -74,16 +74,20 @@ func (r *Request) InWords(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, act+" "+r.Kind, r.Kind), act, r.Kind)
 }
 
-// Key names a message by its sender, folded, and by its id: two agents may use the same id. In a
-// [Pending] whose requests have ids that name them alone, the sender is empty.
+// Key is a name that an agent has given, such as the id of a message: two agents may use the same
+// one. The zero value is no name. In a [Pending] whose requests have ids that name them alone, the
+// agent is empty.
 type Key struct {
-	sender performatives.AgentID
-	id     performatives.MessageID
+	Agent performatives.AgentID // folded
+	Name  string
 }
 
-// KeyOf returns the key of a message with that sender and id.
-func KeyOf(sender performatives.AgentID, id string) Key {
-	return Key{sender.Fold(), performatives.MessageID(id)}
+// KeyOf returns the key of the name of an agent, or the zero Key for an empty name.
+func KeyOf(agent performatives.AgentID, name string) Key {
+	if name == "" {
+		return Key{}
+	}
+	return Key{agent.Fold(), name}
 }
 
 // Party is one end of a conversation with one agent.

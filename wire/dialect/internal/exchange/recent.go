@@ -53,27 +53,31 @@ func (m *Recent[K, V]) Len() int { return len(m.young) + len(m.old) }
 // Withdrawn has the CANCELs of a peer that came before their requests, by the name of the request. It
 // also has the names of the latest requests that have ended: a CANCEL of one of those is not for a
 // later request of that name. The zero value is empty. It is not safe for concurrent use.
-type Withdrawn[K comparable] struct {
-	early Recent[K, performatives.MessageID] // the request that has come since; empty = none
-	ended Recent[K, struct{}]                // without times: none expires
+type Withdrawn struct {
+	early Recent[Key, performatives.MessageID] // the request that has come since; empty = none
+	ended Recent[Key, struct{}]                // without times: none expires
 }
 
 // End notes the end of a request.
-func (w *Withdrawn[K]) End(k K) { w.ended.Put(k, struct{}{}, time.Time{}) }
+func (w *Withdrawn) End(k Key) {
+	if k != (Key{}) {
+		w.ended.Put(k, struct{}{}, time.Time{})
+	}
+}
 
 // Note notes a CANCEL whose request is not known.
-func (w *Withdrawn[K]) Note(k K, now time.Time) {
-	if _, over := w.ended.Get(k, time.Time{}); !over {
+func (w *Withdrawn) Note(k Key, now time.Time) {
+	if _, over := w.ended.Get(k, time.Time{}); !over && k != (Key{}) {
 		w.early.Put(k, "", now)
 	}
 }
 
 // Len returns the number of CANCELs and of names: see [Recent.Len].
-func (w *Withdrawn[K]) Len() (early, ended int) { return w.early.Len(), w.ended.Len() }
+func (w *Withdrawn) Len() (early, ended int) { return w.early.Len(), w.ended.Len() }
 
 // Overtook reports whether the CANCEL of a request came before it. A CANCEL is for the first
 // request that comes after it, and for the copies of that. Now is called if there are CANCELs.
-func (w *Withdrawn[K]) Overtook(k K, request performatives.MessageID, now func() time.Time) bool {
+func (w *Withdrawn) Overtook(k Key, request performatives.MessageID, now func() time.Time) bool {
 	if w.early.Len() == 0 {
 		return false
 	}

@@ -53,31 +53,32 @@ func TestMapExpires(t *testing.T) {
 // The CANCEL of a request is for the first that comes after it and for the copies of that, and not
 // for one of its name after the end of an earlier one.
 func TestWithdrawn(t *testing.T) {
-	var w Withdrawn[string]
+	var w Withdrawn
 	stamped := 0
 	at := func() time.Time { stamped++; return noon }
-	if w.Overtook("a", "m-1", at) || stamped != 0 {
+	if w.Overtook(KeyOf("Ada", "a"), "m-1", at) || stamped != 0 {
 		t.Errorf("a request without a CANCEL is withdrawn, or the clock was read %d times", stamped)
 	}
-	w.Note("a", noon)
-	if w.Overtook("b", "m-1", at) {
+	w.Note(KeyOf("Ada", "a"), noon)
+	if w.Overtook(KeyOf("Ada", "b"), "m-1", at) {
 		t.Error("a request of another name is withdrawn")
 	}
 	for range 2 {
-		if !w.Overtook("a", "m-1", at) {
+		if !w.Overtook(KeyOf("Ada", "a"), "m-1", at) {
 			t.Error("the request, or its copy, is served")
 		}
 	}
-	if w.Overtook("a", "m-2", at) {
+	if w.Overtook(KeyOf("Ada", "a"), "m-2", at) {
 		t.Error("the next request is withdrawn, too")
 	}
-	w.End("b")
-	w.Note("b", noon)
-	if w.Overtook("b", "m-3", at) {
+	w.End(KeyOf("Ada", "b"))
+	w.Note(KeyOf("Ada", "b"), noon)
+	w.Note(KeyOf("Ada", ""), noon)
+	if w.Overtook(KeyOf("Ada", "b"), "m-3", at) || w.Overtook(KeyOf("Ada", ""), "m-3", at) {
 		t.Error("a request after an ended one is withdrawn")
 	}
-	w.Note("c", noon)
-	if w.Overtook("c", "m-4", func() time.Time { return noon.Add(recentLifetime + 1) }) {
+	w.Note(KeyOf("Ada", "c"), noon)
+	if w.Overtook(KeyOf("Ada", "c"), "m-4", func() time.Time { return noon.Add(recentLifetime + 1) }) {
 		t.Error("the CANCEL has not expired")
 	}
 	if early, ended := w.Len(); early != 2 || ended != 1 {

@@ -73,7 +73,7 @@ type codec struct {
 
 	mu           sync.Mutex
 	calls, asked exchange.Pending[*call]
-	withdrawn    exchange.Withdrawn[string]
+	withdrawn    exchange.Withdrawn
 }
 
 type decoder struct {
@@ -138,7 +138,7 @@ func (d *decoder) read(c *codec) {
 		d.out.Payload = performatives.TaskRequest{
 			TaskType: jsonscan.Text(jsonscan.Member(what, "task")), Parameters: performatives.RawContent(jsonscan.Member(what, "with")),
 		}
-		if c.withdrawn.Overtook(id, d.out.ID, func() time.Time { return stamp.Time }) {
+		if c.withdrawn.Overtook(exchange.KeyOf(d.out.Sender, id), d.out.ID, func() time.Time { return stamp.Time }) {
 			d.Refuse(exchange.Canceled(d.out.ID))
 			return
 		}
@@ -153,7 +153,7 @@ func (d *decoder) read(c *codec) {
 	case performatives.ActCancel:
 		d.out.Payload = performatives.Cancel{}
 		if x = c.calls.Find("", id); x == nil {
-			c.withdrawn.Note(id, stamp.Time)
+			c.withdrawn.Note(exchange.KeyOf(d.out.Sender, id), stamp.Time)
 		}
 	}
 	if x != nil {
