@@ -33,7 +33,7 @@ func (d *decoder) payload() {
 // absent refuses a missing payload that a registered message type demands.
 func (d *decoder) absent() {
 	_, ok := d.codec.opts.Registry.MessageTypeAct(d.out.MessageType)
-	if _, err := d.codec.opts.Registry.DecodeTyped(d.out.Performative, d.out.MessageType, d.out.Ontology, nil); ok && err != nil {
+	if _, err := d.codec.opts.Registry.DecodeTyped(d.out.Performative, d.out.MessageType, d.out.Ontology, nil); ok {
 		d.Refuse(exchange.RefusalOf(err))
 	}
 }
@@ -58,9 +58,7 @@ func (d *decoder) content(v []byte) {
 		return
 	}
 	d.out.Payload, err = d.codec.opts.Registry.DecodeTyped(d.out.Performative, d.out.MessageType, d.out.Ontology, v)
-	if err != nil {
-		d.Refuse(exchange.RefusalOf(err))
-	}
+	d.Refuse(exchange.RefusalOf(err))
 	if _, raw := d.out.Payload.(performatives.Raw); !raw && d.exact() {
 		d.shape.payload = bytes.Clone(v)
 	}

@@ -28,7 +28,7 @@ type decoder struct {
 	room         [16][]byte // see members
 }
 
-// fail stores an error of package performatives, with the field names of bridge.
+// fail stores an error of package performatives, if it is one, with the field names of bridge.
 func (d *decoder) fail(err error) { d.Refuse(renamed(err)) }
 
 // message makes the message, or returns nil and stores the error.
@@ -190,9 +190,7 @@ func (d *decoder) typed(act performatives.Performative, content []byte, rest per
 		content = []byte("{}") // the act has a payload, all of whose members are absent
 	}
 	p, err := d.codec.opts.Registry.DecodeTyped(act, d.out.MessageType, "", content)
-	if err != nil {
-		d.fail(err)
-	}
+	d.fail(err)
 	d.out.Payload = p
 	if rest != nil {
 		text, _ := jsonscan.Marshal(rest) // as they came

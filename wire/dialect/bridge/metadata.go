@@ -36,9 +36,8 @@ func (d *decoder) metadata() {
 	}
 	if name := jsonscan.Text(act); name != "" {
 		var err error
-		if d.act, err = performatives.ParsePerformative(name); err != nil {
-			d.fail(err)
-		}
+		d.act, err = performatives.ParsePerformative(name)
+		d.fail(err)
 	}
 	if !jsonscan.IsNone(budget) {
 		d.out.Budget = performatives.RawContent(bytes.Clone(budget))

@@ -92,9 +92,7 @@ func (d *decoder) content(payload []byte) {
 
 // act finds the act and the message type.
 func (d *decoder) act() {
-	if err := performatives.CheckMessageType(d.kind); err != nil {
-		d.Refuse(renamed(err))
-	}
+	d.Refuse(renamed(performatives.CheckMessageType(d.kind)))
 	said, err := performatives.ParsePerformative(jsonscan.Text(d.out.Metadata[exchange.MetaAct]))
 	named := err == nil
 	registered, ok := d.codec.opts.Registry.MessageTypeAct(d.kind)
@@ -127,9 +125,7 @@ func (d *decoder) act() {
 // typed reads the payload of a message type, and that of an act under its own name.
 func (d *decoder) typed(payload []byte) {
 	p, err := d.codec.opts.Registry.DecodeTyped(d.out.Performative, d.out.MessageType, "", payload)
-	if err != nil {
-		d.Refuse(renamed(err))
-	}
+	d.Refuse(renamed(err))
 	d.out.Payload, d.out.Shape = p, &shape{text: bytes.Clone(payload), value: p}
 }
 

@@ -100,9 +100,7 @@ func rest(object []byte, without ...string) performatives.Members {
 // typed reads the payload of a message type, and that of an act under its own name.
 func (d *decoder) typed(payload []byte) {
 	p, err := d.codec.opts.Registry.DecodeTyped(d.out.Performative, d.out.MessageType, "", bytes.Clone(payload))
-	if err != nil {
-		d.Refuse(renamed(err))
-	}
+	d.Refuse(renamed(err))
 	d.out.Payload = p
 }
 
@@ -136,9 +134,7 @@ func (d *decoder) acknowledge(p []byte) {
 	reason := jsonscan.Text(jsonscan.Member(p, "reason"))
 	if d.out.Performative == performatives.ActTaskAccept {
 		a := performatives.TaskAccept{}
-		if err := a.UnmarshalJSON(object(rest(p, "status", "reason", "comments"))); err != nil {
-			d.Refuse(renamed(err))
-		}
+		d.Refuse(renamed(a.UnmarshalJSON(object(rest(p, "status", "reason", "comments")))))
 		a.Comments = reason
 		d.out.Payload = a
 		return
@@ -186,9 +182,7 @@ func (d *decoder) complete(p []byte) {
 			status = performatives.StatusFailure
 		}
 	}
-	if err := r.UnmarshalJSON(object(rest(p, from, "result_details"))); err != nil {
-		d.Refuse(renamed(err))
-	}
+	d.Refuse(renamed(r.UnmarshalJSON(object(rest(p, from, "result_details")))))
 	if r.Status == "" {
 		r.Status = status
 	}

@@ -122,9 +122,7 @@ func uuidOf(sum [sha256.Size]byte) string {
 
 // act finds the act and the message type.
 func (d *decoder) act() {
-	if err := performatives.CheckMessageType(d.kind); err != nil {
-		d.Refuse(renamed(err))
-	}
+	d.Refuse(renamed(performatives.CheckMessageType(d.kind)))
 	said, err := performatives.ParsePerformative(jsonscan.Text(d.out.Metadata[exchange.MetaAct]))
 	named := err == nil
 	registered, ok := d.codec.opts.Registry.MessageTypeAct(d.kind)

@@ -98,9 +98,10 @@ var (
 	}
 )
 
-// RefusalOf returns the refusal in an error of package performatives, or one without details.
+// RefusalOf returns the refusal in an error of package performatives, or one without details. It is
+// nil for no error.
 func RefusalOf(err error) *performatives.Refusal {
-	if r := performatives.RefusalOf(err); r != nil {
+	if r := performatives.RefusalOf(err); r != nil || err == nil {
 		return r
 	}
 	return &performatives.Refusal{
@@ -109,8 +110,11 @@ func RefusalOf(err error) *performatives.Refusal {
 }
 
 // Renamed returns the refusal in an error of package performatives with the field names of a
-// dialect. The members of a renamed field are renamed, too.
+// dialect. The members of a renamed field are renamed, too. It is nil for no error.
 func Renamed(err error, names map[string]string) *performatives.Refusal {
+	if err == nil {
+		return nil
+	}
 	r := *RefusalOf(err)
 	for theirs, ours := range names {
 		rest, ok := strings.CutPrefix(r.Field, theirs)
