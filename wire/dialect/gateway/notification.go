@@ -47,8 +47,7 @@ func (c *codec) inform(e *envelope, r *rpc, o *origin) wire.Inbound {
 	if r.Refusal != nil {
 		return received(e, r, o, nil, r.Refusal)
 	}
-	own := *r
-	exchange.Keep(&own.extra, metadataMethod, jsonscan.AppendQuoted(nil, r.method))
+	exchange.Keep(&r.extra, metadataMethod, jsonscan.AppendQuoted(nil, r.method))
 	env := performatives.Envelope{ID: c.stamp().ID, Performative: act, MessageType: t.name}
 	if r.method == methodListChanged && payload == nil {
 		env.Ontology = performatives.OntologyCapabilityInformation
@@ -63,7 +62,7 @@ func (c *codec) inform(e *envelope, r *rpc, o *origin) wire.Inbound {
 	if err != nil {
 		return received(e, r, o, nil, err)
 	}
-	m, err := c.message(e, &own, env)
+	m, err := c.message(e, r, env)
 	return received(e, r, o, m, err)
 }
 

@@ -56,7 +56,6 @@ type origin struct {
 	kind, id, correlation, subtask string
 	sender, receiver               performatives.AgentID
 	field                          bool
-	overtaken                      bool // a request whose CANCEL came before it
 	call                           *call
 }
 

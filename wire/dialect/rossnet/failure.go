@@ -89,7 +89,7 @@ func (c *codec) appendError(dst []byte, o *origin, err error) []byte {
 	b.OptionalText("message_id", o.id) // of the refused message; an extension, as are the members of WriteFault
 	exchange.WriteFault(&b, err)
 	kind := kindError
-	if (o.call != nil || o.overtaken) && o.kind == kindAssign && o.subtask != "" {
+	if (o.call != nil || r.Code == performatives.CodeCanceled) && o.kind == kindAssign && o.subtask != "" {
 		kind = kindFail
 	}
 	return c.appendOwn(dst, o, kind, cmp.Or(r.From, o.receiver), append(b.JSON, '}'))
@@ -127,7 +127,7 @@ func (d *decoder) refused(ends bool) wire.Inbound {
 	h := &d.Values
 	o := &origin{
 		kind: exchange.Legible(h[memKind]), id: exchange.Legible(h[memID]), correlation: exchange.Legible(h[memCorrelation]), subtask: exchange.Legible(jsonscan.Member(d.payload, "subtask_id")),
-		sender: performatives.AgentID(exchange.Legible(h[memSender])), receiver: d.out.Receiver, field: d.field, overtaken: d.Refusal.Code == performatives.CodeCanceled,
+		sender: performatives.AgentID(exchange.Legible(h[memSender])), receiver: d.out.Receiver, field: d.field,
 	}
 	if o.receiver == "" {
 		o.receiver = performatives.AgentID(cmp.Or(exchange.Legible(h[memRecipient]), exchange.Legible(h[memAgent]), exchange.Legible(h[memService])))

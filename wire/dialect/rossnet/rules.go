@@ -112,12 +112,7 @@ var queries = []string{"query_by_capability", "query_by_capability_list", "query
 
 // isOneOf compares without regard to case: clients in the field write statuses in lower case.
 func isOneOf(v []byte, words ...string) bool {
-	for _, w := range words {
-		if strings.EqualFold(jsonscan.Text(v), w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(word string) bool { return strings.EqualFold(jsonscan.Text(v), word) })
 }
 
 // capabilityName returns the name of a capability, which is a bare string or an object with a name;

@@ -104,9 +104,7 @@ func RefusalOf(err error) *performatives.Refusal {
 	if r := performatives.RefusalOf(err); r != nil || err == nil {
 		return r
 	}
-	return &performatives.Refusal{
-		Code: performatives.CodeInvalidPayload, Text: performatives.CodeInvalidPayload.Traits().Text,
-	}
+	return performatives.Refused(performatives.CodeInvalidPayload, performatives.CodeInvalidPayload.Traits().Text)
 }
 
 // Renamed returns the refusal in an error of package performatives with the field names of a
