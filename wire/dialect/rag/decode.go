@@ -2,6 +2,7 @@ package rag
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"slices"
 	"time"
@@ -103,10 +104,7 @@ func (d *decoder) act() {
 	case ok:
 		d.out.Performative, d.out.MessageType = registered, d.kind
 	case known && !explicit && (!named || said == own || d.kind == typeError && exchange.Refusals.Has(said)):
-		d.out.Performative = own
-		if d.kind == typeError && named {
-			d.out.Performative = said
-		}
+		d.out.Performative = cmp.Or(said, own)
 	case explicit, known && named:
 		d.out.Performative, d.out.MessageType = said, d.kind
 	case jsonscan.Is(d.out.Metadata[metaResult], '{'):
@@ -169,10 +167,7 @@ func (d *decoder) finish() {
 		return
 	}
 	d.made = m
-	d.origin = &origin{
-		kind: d.kind, trace: d.trace, sender: d.out.Sender, receiver: d.out.Receiver,
-		conversation: d.out.ConversationID,
-	}
+	d.origin = &origin{kind: d.kind, trace: d.trace, sender: d.out.Sender, receiver: d.out.Receiver, conversation: d.out.ConversationID}
 	d.note()
 }
 

@@ -1,6 +1,7 @@
 package rag
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -59,22 +60,23 @@ func belongs(trace string, conversation performatives.ConversationID) bool {
 	return trace != "" && (own == conversation || trace == string(conversation))
 }
 
+// typePrefixes has the prefix of the trace ids of each type of the specification.
+var typePrefixes = map[string]string{
+	typeError: prefixError, typeRetrieval: prefixRetrieval, typeRetrieved: prefixRetrieval, typeIngestion: prefixIngestion,
+	typeResponse: prefixResponse, typeResponded: prefixResponse,
+}
+
 // prefixOf returns the prefix of a new trace id: that of the type, else that of the agent which
 // handles the message.
 func prefixOf(kind string, to performatives.AgentID) string {
+	of := prefixRetrieval
 	switch {
-	case kind == typeError:
-		return prefixError
-	case kind == typeRetrieval, kind == typeRetrieved:
-		return prefixRetrieval
-	case kind == typeIngestion:
-		return prefixIngestion
-	case kind == typeResponse, kind == typeResponded, to.Is(agentResponse):
-		return prefixResponse
+	case to.Is(agentResponse):
+		of = prefixResponse
 	case to.Is(agentIngestion):
-		return prefixIngestion
+		of = prefixIngestion
 	}
-	return prefixRetrieval
+	return cmp.Or(typePrefixes[kind], of)
 }
 
 // maxSequences bounds the conversations of which a session stores the sequence.
