@@ -41,16 +41,12 @@ func (c *codec) Decode(data []byte, take func(wire.Inbound)) {
 	if d.Open(data, c.opts.MaxBytes) {
 		d.read()
 	}
+	in := wire.Inbound{Message: d.made, Token: d.token, Ref: d.origin}
 	if d.Refusal != nil {
-		ended := d.ended()
-		take(d.refused(ended != nil))
-		if ended != nil {
-			take(wire.Inbound{Message: ended, Token: d.token})
-		}
-		return
+		d.told = d.ended()
+		in = d.refused(d.told != nil)
 	}
-	take(wire.Inbound{Message: d.made, Token: d.token, Ref: d.origin})
-	if d.told != nil {
+	if take(in); d.told != nil {
 		take(wire.Inbound{Message: d.told, Token: d.token})
 	}
 }

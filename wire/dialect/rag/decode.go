@@ -22,7 +22,7 @@ type decoder struct {
 	token    string
 	origin   *origin
 	made     *performatives.Message
-	told     *performatives.Message // to the asker, when the result goes to another agent
+	told     *performatives.Message // to the asker, when the result goes to another agent or cannot be read
 	relation relation
 }
 

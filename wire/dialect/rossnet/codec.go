@@ -34,20 +34,19 @@ func (c *codec) Decode(data []byte, take func(wire.Inbound)) {
 	if d.scan(data); d.Refusal == nil {
 		d.read()
 	}
-	if d.Refusal != nil {
-		ended := d.ended()
-		take(d.refused(ended != nil))
-		if ended != nil {
-			take(wire.Inbound{Message: ended, Token: d.token})
-		}
-		return
-	}
 	// No message is made of PING and PONG. Messages without an id have one of their content.
 	in := wire.Inbound{Message: d.made, Token: d.token, Ref: d.origin, Answer: d.answer}
 	if d.made != nil && !d.noID {
 		in.Content = d.payload
 	}
-	take(in)
+	var ended *performatives.Message
+	if d.Refusal != nil {
+		ended = d.ended()
+		in = d.refused(ended != nil)
+	}
+	if take(in); ended != nil {
+		take(wire.Inbound{Message: ended, Token: d.token})
+	}
 }
 
 // origin has the parts of a message of the peer from which its answer is made. It is the Ref of a
