@@ -91,18 +91,11 @@ func (c *codec) methodOf(m *performatives.Message) string {
 
 // params writes the params of a request.
 func (c *codec) params(b *jsonscan.Builder, m *performatives.Message, q *request) {
-	switch q.Kind {
-	case methodList:
-		b.Raw("params", withMessageType([]byte("{}"), m, performatives.ActQueryCapabilities))
-		return
-	case methodInitialize:
-		params, err := c.introduce(exchange.Content[performatives.QueryCapabilities](b, m))
-		b.Fail(err)
-		b.Raw("params", params)
-		return
-	}
-	b.Open("params")
 	switch {
+	case q.Kind == methodList:
+		putMessageType(b, m, performatives.ActQueryCapabilities)
+	case q.Kind == methodInitialize:
+		c.introduce(b, exchange.Content[performatives.QueryCapabilities](b, m))
 	case q.Kind == methodRead:
 		b.Text("uri", exchange.Content[performatives.QueryRef](b, m).Reference)
 		b.Open(memberMeta)
@@ -113,7 +106,6 @@ func (c *codec) params(b *jsonscan.Builder, m *performatives.Message, q *request
 	default:
 		callParams(b, m, q)
 	}
-	b.End()
 }
 
 // callParams writes the params of tools/call, with the id of the request as the progress token.

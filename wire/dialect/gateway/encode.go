@@ -129,22 +129,18 @@ func (c *codec) news(dst []byte, m *performatives.Message, call *call) ([]byte, 
 	if call.Token == nil || over {
 		return dst, nil
 	}
-	b := jsonscan.OpenObject(nil)
-	b.Raw(metaToken, call.Token)
-	b.Value("progress", progress)
-	if p.Progress != nil {
-		b.Value("total", 100)
-	}
-	b.OptionalText("message", p.Description)
-	if !p.Results.IsZero() {
-		exchange.PutContent(&b, "intermediate_results", p.Results)
-	}
-	params, err := b.Close()
-	if err != nil {
-		return dst, err
-	}
-	params = withMessageType(params, m, performatives.ActStatusUpdate)
-	return c.appendCall(dst, headerOf(m, call.Correlation), methodProgress, nil, rawParams(params))
+	return c.appendCall(dst, headerOf(m, call.Correlation), methodProgress, nil, func(b *jsonscan.Builder) {
+		b.Raw(metaToken, call.Token)
+		b.Value("progress", progress)
+		if p.Progress != nil {
+			b.Value("total", 100)
+		}
+		b.OptionalText("message", p.Description)
+		if !p.Results.IsZero() {
+			exchange.PutContent(b, "intermediate_results", p.Results)
+		}
+		putMessageType(b, m, performatives.ActStatusUpdate)
+	})
 }
 
 // header has the members of an outgoing envelope, without its payload.
@@ -191,7 +187,7 @@ func (c *codec) appendEnvelope(dst []byte, h header, payload []byte) ([]byte, er
 }
 
 // appendCall appends the envelope of a request, or that of a notification for a nil id. Params
-// writes the member params.
+// writes the members of params; nil means no params.
 func (c *codec) appendCall(dst []byte, h header, method string, id []byte, params func(*jsonscan.Builder)) ([]byte, error) {
 	w, bare := exchange.NewWriter(Name, h.message, dst), c.bare()
 	if !bare {
@@ -200,7 +196,11 @@ func (c *codec) appendCall(dst []byte, h header, method string, id []byte, param
 	}
 	w.Raw("jsonrpc", []byte(jsonrpcVersion))
 	w.Text("method", method)
-	params(&w.Builder)
+	if params != nil {
+		w.Open("params")
+		params(&w.Builder)
+		w.End()
+	}
 	if id != nil {
 		w.Raw("id", id)
 	}

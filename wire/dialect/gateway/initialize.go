@@ -144,14 +144,15 @@ func (c *codec) welcome(h *hello) ([]byte, error) {
 	}{h.version, program{c.opts.Name, c.opts.Version, supported}, offers})
 }
 
-// introduce returns the params of an initialize of this node.
-func (c *codec) introduce(q performatives.QueryCapabilities) ([]byte, error) {
-	params := extraMembers(q.Extra)
-	if _, ok := params["clientInfo"]; !ok {
-		params["clientInfo"] = program{Name: c.opts.Name, Version: c.opts.Version}
+// introduce writes the params of an initialize of this node.
+func (c *codec) introduce(b *jsonscan.Builder, q performatives.QueryCapabilities) {
+	b.Value("capabilities", c.offer(*q.Capabilities))
+	if len(q.Extra["clientInfo"]) == 0 {
+		b.Value("clientInfo", program{Name: c.opts.Name, Version: c.opts.Version})
 	}
-	params["protocolVersion"], params["supportedVersions"], params["capabilities"] = versions[0], supported, c.offer(*q.Capabilities)
-	return jsonscan.Marshal(params)
+	b.Text("protocolVersion", versions[0])
+	b.Value("supportedVersions", supported)
+	b.Sorted(q.Extra, "capabilities", "protocolVersion", "supportedVersions")
 }
 
 // introduced reads the answer to an initialize of this node.

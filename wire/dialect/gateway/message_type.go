@@ -65,6 +65,15 @@ func withMessageType(object []byte, m *performatives.Message, usual performative
 	return append(b.JSON, '}')
 }
 
+// putMessageType writes a _meta with the message type of m, if that has one.
+func putMessageType(b *jsonscan.Builder, m *performatives.Message, usual performatives.Performative) {
+	if m.MessageType() != "" {
+		b.Open(memberMeta)
+		writeMessageType(b, m, usual)
+		b.End()
+	}
+}
+
 // writeMessageType writes the members of a _meta for the message type of m.
 func writeMessageType(b *jsonscan.Builder, m *performatives.Message, usual performatives.Performative) {
 	b.Text(metaMessageType, m.MessageType())

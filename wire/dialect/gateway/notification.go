@@ -207,14 +207,11 @@ func (c *codec) cancel(dst []byte, m *performatives.Message) ([]byte, error) {
 	q.cancel = exchange.Outline(m)
 	c.requests.Expire(q) // MCP asks the peer not to answer it
 	c.mu.Unlock()
-	p, err := exchange.PayloadAs[performatives.Cancel](m)
-	if err != nil {
-		return dst, err
-	}
-	params := jsonscan.OpenObject(nil)
-	params.Raw("requestId", q.number())
-	params.OptionalText("reason", p.Reason)
-	return c.announce(dst, m, methodCancelled, withMessageType(append(params.JSON, '}'), m, performatives.ActCancel))
+	return c.announce(dst, m, methodCancelled, func(b *jsonscan.Builder) {
+		b.Raw("requestId", q.number())
+		b.OptionalText("reason", exchange.Content[performatives.Cancel](b, m).Reason)
+		putMessageType(b, m, performatives.ActCancel)
+	})
 }
 
 // notify writes an act without an answer as a notification. The method is that of the
@@ -231,21 +228,18 @@ func (c *codec) notify(dst []byte, m *performatives.Message) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	return c.announce(dst, m, method, withMessageType(params, m, m.Performative()))
+	return c.announce(dst, m, method, func(b *jsonscan.Builder) { splice(b, withMessageType(params, m, m.Performative())) })
 }
 
-// announce writes a notification. Nil params are none.
-func (c *codec) announce(dst []byte, m *performatives.Message, method string, params []byte) ([]byte, error) {
-	return c.appendCall(dst, headerTo(m), method, nil, rawParams(params))
+// announce writes a notification: see [codec.appendCall].
+func (c *codec) announce(dst []byte, m *performatives.Message, method string, params func(*jsonscan.Builder)) ([]byte, error) {
+	return c.appendCall(dst, headerTo(m), method, nil, params)
 }
 
-// rawParams returns a function that writes the params of a request or a notification.
-func rawParams(params []byte) func(*jsonscan.Builder) {
-	return func(b *jsonscan.Builder) {
-		if params != nil {
-			b.Raw("params", params)
-		}
-	}
+// splice writes the members of an object as they are.
+func splice(b *jsonscan.Builder, object []byte) {
+	object = bytes.TrimSpace(object)
+	b.JSON = append(b.JSON, object[1:len(object)-1]...)
 }
 
 // errWordless is the refusal of an act that this protocol cannot express.

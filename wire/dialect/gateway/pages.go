@@ -65,8 +65,7 @@ func (c *codec) turn(e *envelope, r *rpc, q *request) (wire.Inbound, bool) {
 	m := next.message
 	h := headerTo(m)
 	h.id, h.time, h.timeout = next.envelope, s.Time, timeLeft(m, s.Time)
-	cursor := append(append([]byte(`{"`+paramCursor+`":`), p.next...), '}')
-	frame, err := c.appendCall(nil, h, next.Kind, next.number(), rawParams(cursor))
+	frame, err := c.appendCall(nil, h, next.Kind, next.number(), func(b *jsonscan.Builder) { b.Raw(paramCursor, p.next) })
 	if err != nil || !c.fits(len(frame)) {
 		c.drop(next)
 		return wire.Inbound{}, false
