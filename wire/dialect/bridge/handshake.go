@@ -152,8 +152,8 @@ func (d *decoder) actions(c *performatives.Capabilities, tools []string, details
 	return actions
 }
 
-// capabilities writes AgentCapabilities: the or all capabilities of the sender. The required members
-// that the agent lacks are made of its id.
+// capabilities writes AgentCapabilities, which must be there: "the" or "all" capabilities of the
+// sender. The required members that the agent lacks are made of its id.
 func (w *writer) capabilities(c *performatives.Capabilities, which string) {
 	if c == nil {
 		w.Fail(wordless(w.Message, " but a handshake, which has "+which+" capabilities of its sender"))

@@ -162,7 +162,7 @@ func headerOf(m *performatives.Message, correlation string) header {
 	}
 }
 
-// headerFor returns the header of an answer: of m, or of one that the codec itself makes if m is nil.
+// headerFor returns the header of the answer m, or of one that the codec itself makes if m is nil.
 func (c *codec) headerFor(o *address, m *performatives.Message) header {
 	if m != nil {
 		return headerOf(m, o.Correlation)

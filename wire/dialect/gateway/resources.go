@@ -67,7 +67,7 @@ func resourceList(p performatives.InformCapabilities, of performatives.AgentID) 
 			b := jsonscan.Reopen(text)
 			b.Sorted(extra, toolAgent, toolMeta)
 			putMeta(&b, extra)
-			all = append(all, append(b.JSON, '}')) // what is no JSON fails when all are marshaled
+			all = append(all, append(b.JSON, '}')) // invalid JSON fails when all are marshaled
 		}
 	}
 	return jsonscan.Marshal(map[string]any{"resources": all})

@@ -62,7 +62,7 @@ func distinct(actions []performatives.Action) []performatives.Action {
 	return out
 }
 
-// toolsOf writes a list of tools. What is no JSON fails when the list is marshaled.
+// toolsOf writes a list of tools. Invalid JSON in one of them fails when the list is marshaled.
 func toolsOf(actions []performatives.Action, mcp bool) []json.RawMessage {
 	tools := make([]json.RawMessage, len(actions))
 	for i, a := range actions {
