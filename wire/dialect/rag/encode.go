@@ -99,14 +99,6 @@ func (w *writer) kept(name string) string {
 	return jsonscan.Text(v)
 }
 
-func (w *writer) marshalContent(c performatives.Content) {
-	if c.IsZero() {
-		w.Payload = []byte("{}")
-		return
-	}
-	w.Marshal(c)
-}
-
 // trace returns the trace id: that of the request for its answer, that with which the message came,
 // or a new one.
 func (w *writer) trace() string {

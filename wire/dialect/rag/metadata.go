@@ -1,7 +1,6 @@
 package rag
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -46,13 +45,6 @@ func (d *decoder) metadata() {
 	}
 }
 
-// setMeta sets a member of the metadata that is written.
-func (w *writer) setMeta(name string, v any) {
-	text, err := json.Marshal(v)
-	w.Fail(err)
-	w.Meta[name] = text
-}
-
 // collectMetadata takes the metadata of the message, and the fields that belong there.
 func (w *writer) collectMetadata() {
 	w.Meta = make(performatives.Members)
@@ -67,7 +59,7 @@ func (w *writer) collectMetadata() {
 		}
 	}
 	if p, ok := exchange.Priority(w.Meta[exchange.MetaPriority]); p != w.Message.Priority() && (ok || w.Message.Priority() != performatives.Normal) {
-		w.setMeta(exchange.MetaPriority, w.Message.Priority().String())
+		w.Meta[exchange.MetaPriority] = exchange.Quoted(w.Message.Priority().String())
 	}
 	w.Fail(exchange.PutExtensions(w.Meta, w.Message))
 }

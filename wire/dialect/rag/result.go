@@ -62,7 +62,7 @@ func (w *writer) result() {
 		w.Plain()
 		return
 	}
-	w.marshalContent(r.Details)
+	w.MarshalContent(r.Details)
 	w.complete(&r)
 	if w.Err == nil && checkPayload(w.Kind, w.Payload) != nil {
 		w.Plain() // the details are of another kind than the type has them

@@ -3,6 +3,7 @@ package rag
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"maps"
 	"strings"
 
@@ -71,7 +72,7 @@ func (w *writer) task() {
 		w.Plain()
 		return
 	}
-	w.marshalContent(t.Parameters)
+	w.MarshalContent(t.Parameters)
 	if bad := checkPayload(w.Kind, w.Payload); bad != nil {
 		bad.About = w.Message.ID()
 		w.Fail(bad)
@@ -103,6 +104,8 @@ func (w *writer) rest(name string, v any, needed bool, read func(had []byte) (an
 		delete(w.Meta, name) // it came by another dialect, and has another meaning here
 	}
 	if needed {
-		w.setMeta(name, v)
+		text, err := json.Marshal(v)
+		w.Fail(err)
+		w.Meta[name] = text
 	}
 }

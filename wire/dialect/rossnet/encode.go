@@ -235,9 +235,7 @@ func (w *writer) assign() {
 // assignInField writes a task in the form of the field, and reports whether it came in that form,
 // so that it has one.
 func (w *writer) assignInField(t performatives.TaskRequest) bool {
-	if w.Payload = []byte("{}"); !t.Parameters.IsZero() {
-		w.Marshal(t.Parameters)
-	}
+	w.MarshalContent(t.Parameters)
 	if t.TaskType == taskUserRequest && len(t.Extra) == 0 {
 		w.Kind = kindUserRequest
 		return true

@@ -92,6 +92,15 @@ func (w *Writer) Marshal(v any) {
 	w.Payload = text
 }
 
+// MarshalContent is Marshal for a content; no content is an empty object.
+func (w *Writer) MarshalContent(c performatives.Content) {
+	if c.IsZero() {
+		w.Payload = []byte("{}")
+		return
+	}
+	w.Marshal(c)
+}
+
 // Tell sets a member of the metadata that the type does not tell.
 func (w *Writer) Tell(name, value string) {
 	if jsonscan.Text(w.Meta[name]) != value {
