@@ -20,7 +20,9 @@ type call struct {
 // key has the agent of the peer and the trace id. A message of the peer has both.
 func (x *call) key() exchange.Key { return exchange.KeyOf(x.Agent, x.Trace) }
 
-func (x *call) party() exchange.Party { return exchange.Between(x.Asker, x.Receiver, x.Conversation) }
+func (x *call) party() exchange.Party {
+	return exchange.Between(x.Asker, x.Receiver, string(x.Conversation))
+}
 
 // pending has the calls of one direction. The answer to one that was dropped gets a new trace id of
 // the same conversation.

@@ -90,20 +90,20 @@ func KeyOf(agent performatives.AgentID, name string) Key {
 	return Key{agent.Fold(), name}
 }
 
-// Party is one end of a conversation with one agent.
+// Party is one end of a conversation with one agent, or of a request to it.
 type Party struct {
-	agent, with  performatives.AgentID // folded
-	conversation performatives.ConversationID
+	agent, with performatives.AgentID // folded
+	name        string                // of the conversation, or of the request
 }
 
-// Between returns the party that an agent is in a conversation with another one.
-func Between(agent, with performatives.AgentID, conversation performatives.ConversationID) Party {
-	return Party{agent.Fold(), with.Fold(), conversation}
+// Between returns the party that an agent is in something of that name with another agent.
+func Between(agent, with performatives.AgentID, name string) Party {
+	return Party{agent.Fold(), with.Fold(), name}
 }
 
-// PartyOf returns the party that the sender of a message is.
+// PartyOf returns the party that the sender of a message is in its conversation.
 func PartyOf(m *performatives.Message) Party {
-	return Between(m.Sender(), m.Receiver(), m.ConversationID())
+	return Between(m.Sender(), m.Receiver(), string(m.ConversationID()))
 }
 
 // Linger is the time after its deadline for which a request is kept: the refusal for a passed

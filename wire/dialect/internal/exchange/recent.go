@@ -94,17 +94,7 @@ func (w *Withdrawn) Overtook(k Key, request performatives.MessageID, now func() 
 // a higher priority than its request, so that it may overtake it. The zero value is empty. It is not
 // safe for concurrent use.
 type Cancels struct {
-	early Recent[reference, struct{}]
-}
-
-// reference names a request to an agent of the peer, as its CANCEL does.
-type reference struct {
-	from, to performatives.AgentID // folded
-	request  string                // its message_id or reply_with
-}
-
-func referenceOf(m *performatives.Message, request string) reference {
-	return reference{m.Sender().Fold(), m.Receiver().Fold(), request}
+	early Recent[Party, struct{}] // by the message_id or the reply_with of the request
 }
 
 // Check notes a CANCEL of this node whose request is not known to be written. For any other message
@@ -123,7 +113,7 @@ func (c *Cancels) Check(m *performatives.Message, known bool, now func() time.Ti
 // request, and is not remembered.
 func (c *Cancels) Note(cancel *performatives.Message, now time.Time) {
 	if cancel.InReplyTo() != "" {
-		c.early.Put(referenceOf(cancel, cancel.InReplyTo()), struct{}{}, now)
+		c.early.Put(Between(cancel.Sender(), cancel.Receiver(), cancel.InReplyTo()), struct{}{}, now)
 	}
 }
 
@@ -134,7 +124,7 @@ func (c *Cancels) Refusal(request *performatives.Message, now func() time.Time) 
 		return nil
 	}
 	for _, name := range [...]string{string(request.ID()), request.ReplyWith()} {
-		if _, early := c.early.Get(referenceOf(request, name), now()); early {
+		if _, early := c.early.Get(Between(request.Sender(), request.Receiver(), name), now()); early {
 			return Canceled(request.ID())
 		}
 	}
