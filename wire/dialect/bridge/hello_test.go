@@ -227,6 +227,21 @@ func TestExtensionsAreAgreed(t *testing.T) {
 	}
 }
 
+// An agent of the peer may have the name of one of the end that has opened the connection. Its
+// handshake is no other handshake of that one.
+func TestHandshakeOfANamesake(t *testing.T) {
+	p := newPeer(t, wire.CodecOptions{Local: "node", Initiator: true})
+	hello := read(t, p.send(task(t, "agent-1", "one")))
+	p.all(accept(hello.ID, strings.TrimSuffix(welcome, "}")+`,"extensions":{"progress":{}}}`))
+	p.message(frame("hello-1", "handshake_request", "agent-1", "", "", handshake("agent-1")))
+	if got := read(t, p.send(task(t, "agent-1", "two"))); got.Type != "request" {
+		t.Errorf("got %+v", got)
+	}
+	if s := p.codec.(*session); !s.agreedBetween("agent-1", "far").has(extensionProgress) {
+		t.Error("the extensions are forgotten")
+	}
+}
+
 // The agents of one connection that this end has opened agree each for itself: what one has agreed
 // on, another one does not use, and is not taken from the peer.
 func TestExtensionsOfEachAgent(t *testing.T) {

@@ -227,3 +227,33 @@ func TestAnswersOfThePeer(t *testing.T) {
 		t.Errorf("wrote %s, %v", out, err)
 	}
 }
+
+// An initialize of this node offers a compression until it is answered. The next one offers none.
+func TestOneOfferOfCompression(t *testing.T) {
+	c := open(t, Options{}, wire.CodecOptions{Initiator: true, Compression: []string{"gzip"}})
+	for i, offers := range []bool{true, false} {
+		hello := ask(t, i, performatives.QueryCapabilities{Type: performatives.QuerySummary, Capabilities: &performatives.Capabilities{}})
+		out, err := wiretest.Encode(t, c, hello)
+		if err != nil || strings.Contains(string(out), `"compression":["gzip"]`) != offers || c.Offered() != offers {
+			t.Errorf("offered %t, %v: %s", c.Offered(), err, out)
+		}
+		answer := fmt.Sprintf(`{"id":"a","source":"peer","timestamp":"2024-01-15T10:30:45Z","mcp_payload":{"jsonrpc":"2.0","id":%d,"result":{"protocolVersion":"1.1","capabilities":{}}}}`, i+1)
+		if in := one(t, c, answer); in.Message == nil || c.Offered() || c.Agreed() != "" {
+			t.Errorf("offered %t after %+v", c.Offered(), in)
+		}
+	}
+}
+
+// The members of a notification are those of its payload, whatever is around that.
+func TestNotificationWithSpaceAround(t *testing.T) {
+	m, err := ask(t, 1, performatives.Cancel{}).With(func(e *performatives.Envelope) {
+		e.Performative, e.Payload = performatives.ActInform, performatives.Raw("{\"a\":1} \n")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := wiretest.Encode(t, open(t, Options{}, wire.CodecOptions{}), m)
+	if err != nil || !strings.Contains(string(out), `"params":{"a":1}}`) {
+		t.Errorf("wrote %s, %v", out, err)
+	}
+}
