@@ -27,7 +27,9 @@ func (c *codec) ask(dst []byte, m *performatives.Message) ([]byte, error) {
 		c.drop(q)
 		return dst, err
 	}
-	c.offering(q)
+	if method == methodInitialize && c.mayOffer() {
+		c.offered.Store(q)
+	}
 	return out, nil
 }
 

@@ -50,12 +50,11 @@ func (c *codec) initialize(e *envelope, r *rpc, o *origin) wire.Inbound {
 
 // The kinds of the members of an introduction that only gateway has.
 var (
-	aName      = &rule.Kind{Want: "a string or an array of strings", Fits: listOr(`"`, isText)}
+	aName      = &rule.Kind{Want: "a string or an array of strings", Fits: listOr(`"`, rule.Text.Fits)}
 	aTools     = &rule.Kind{Want: "an array of tools with a name, an object or a boolean", Fits: listOr("{tf", isTool)}
 	aResources = &rule.Kind{Want: "an array of resources with a uri, an object or a boolean", Fits: listOr("{tf", isResource)}
 )
 
-func isText(v []byte) bool     { return jsonscan.Is(v, '"') }
 func isTool(v []byte) bool     { return actionOf(v).Name != "" }
 func isResource(v []byte) bool { return resourceOf(v).URI != "" }
 
@@ -182,22 +181,6 @@ func (c *codec) agree() {
 // mayOffer reports whether an initialize of this node offers a compression: at most one
 // per connection does.
 func (c *codec) mayOffer() bool { return c.offers() && !c.done.Load() }
-
-// offering records a request of this node before it is written. An initialize offers a
-// compression.
-func (c *codec) offering(q *request) {
-	if q.Kind == methodInitialize && c.mayOffer() {
-		c.offered.Store(q)
-	}
-}
-
-// settled records the answer to a request of this node.
-func (c *codec) settled(q *request) {
-	if c.offered.Load() == q {
-		c.done.Store(true)
-		c.offered.Store(nil)
-	}
-}
 
 // compressionGzip is the one compression of TCP frames (addenda §5).
 const compressionGzip = "gzip"

@@ -57,7 +57,10 @@ func (c *codec) answered(e *envelope, r *rpc, q *request) wire.Inbound {
 		e.timestamp = c.stamp().Time
 	}
 	m, err := c.answerTo(e, r, q)
-	c.settled(q)
+	if c.offered.Load() == q {
+		c.done.Store(true)
+		c.offered.Store(nil)
+	}
 	if err != nil { // the initiator gets a refusal, since no other answer comes
 		m, err = c.refusal(e, r, q, performatives.Refused(performatives.CodeFailed, "the peer's answer cannot be read"), nil)
 	}
