@@ -179,7 +179,7 @@ func (w *writer) registered(theirs []string) {
 		b := jsonscan.OpenObject(nil)
 		jsonscan.Read(r.payload, b.Raw, jsonscan.Find("status", new([]byte)), jsonscan.Find(memberNode, new([]byte)))
 		b.Text("status", r.status)
-		w.Payload = append(b.JSON, '}')
+		w.Payload, _ = b.Close() // it has been an object
 	}
 	list, _ := json.Marshal(theirs) // strings, which marshal
 	w.Payload = jsonscan.WithMember(w.Payload, memberNode, list)
