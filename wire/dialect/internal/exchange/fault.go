@@ -101,7 +101,10 @@ var (
 // RefusalOf returns the refusal in an error of package performatives, or one without details. It is
 // nil for no error.
 func RefusalOf(err error) *performatives.Refusal {
-	if r := performatives.RefusalOf(err); r != nil || err == nil {
+	if err == nil {
+		return nil
+	}
+	if r := performatives.RefusalOf(err); r != nil {
 		return r
 	}
 	return performatives.Refused(performatives.CodeInvalidPayload, performatives.CodeInvalidPayload.Traits().Text)
