@@ -23,7 +23,6 @@ func (s *session) batches(frame []byte) bool {
 			return true
 		}
 	}
-
 	return false
 }
 
