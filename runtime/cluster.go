@@ -69,10 +69,7 @@ func (n *Node) Drain(ctx context.Context) error {
 		return fmt.Errorf("runtime: drain: %w", err)
 	}
 	left := n.HandOver(ctx)
-	if err := n.Stop(ctx); err != nil {
-		return err
-	}
-	return left
+	return cmp.Or(n.Stop(ctx), left)
 }
 
 // ClusterOptions makes a node a member of a cluster: see [Options].Cluster. Gossip is required. The

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -278,16 +279,11 @@ func (n *Node) Stop(ctx context.Context) error {
 	if err == nil {
 		n.relay.Close()
 	}
-	if left := n.mesh.Leave(ctx); err == nil {
-		err = left
-	}
+	err = cmp.Or(err, n.mesh.Leave(ctx))
 	if err == nil && n.watch != nil { // else agents may still send
 		err = n.watch.Stop(ctx)
 	}
-	if unlogged := n.log.stop(ctx); err == nil {
-		err = unlogged
-	}
-	return err
+	return cmp.Or(err, n.log.stop(ctx))
 }
 
 // Conversations returns the conversations that are under way on the node, both sides of

@@ -28,6 +28,7 @@ type clustered struct {
 
 	// Set before ready is closed.
 	ready    chan struct{} // closed when the node has joined, or has left
+	begin    func()        // closes ready, once
 	self     cluster.Incarnation
 	members  membership.Membership
 	links    NodeLinks
@@ -82,6 +83,7 @@ func newClustered(n *Mesh) *clustered {
 		self:     cluster.Incarnation{Name: n.Name(), Epoch: uint64(time.Now().UnixMicro())},
 		outdated: make(map[performatives.AgentID]struct{}),
 	}
+	c.begin = sync.OnceFunc(func() { close(c.ready) })
 	c.replica = directory.New(c.self)
 	c.listLocked()
 	return c

@@ -89,7 +89,7 @@ func TestHasBegun(t *testing.T) {
 		p, _ := newPlacing(t)
 		c := newClustered(p.node)
 		if c.members = one.members; one.ready {
-			close(c.ready)
+			c.begin()
 		}
 		if one.leaves {
 			p.node.cluster = c
@@ -187,7 +187,7 @@ func TestBurstOfChanges(t *testing.T) {
 		c, members := newClustered(p.node), &telling{}
 		c.links, c.members = &sentLinks{}, members
 		p.node.cluster = c
-		close(c.ready)
+		c.begin()
 		c.join(cluster.Member{Incarnation: cluster.Incarnation{Name: "n2", Epoch: 1}})
 		next := 0
 		for _, one := range []struct {

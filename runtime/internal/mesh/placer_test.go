@@ -315,7 +315,7 @@ func TestEntryOfAnAgentThatIsHandedOver(t *testing.T) {
 		}}
 		c.links, c.members = links, aloneMembership{cluster.Member{Incarnation: c.self}}
 		p.node.cluster = c
-		close(c.ready)
+		c.begin()
 		c.join(cluster.Member{Incarnation: peer})
 		theirs := directory.New(peer)
 		theirs.Put(directory.Entry{Agent: hostEntry("k"), Hidden: true, Hosts: true, Since: 1}, nil)

@@ -70,7 +70,7 @@ func (n *Mesh) Join(o Options, all []*codons.Codon, log *slog.Logger) (err error
 		return err
 	}
 	c.linked.Store(n.Joined() && len(gossip.Members()) == 1)
-	close(c.ready)
+	c.begin()
 	c.agentChanged(n.self)
 	return nil
 }
@@ -169,19 +169,11 @@ func (n *Mesh) Leave(ctx context.Context) (err error) {
 			if left := c.members.Leave(ctx); left != nil { // they see that it has failed
 				n.system.Logger().Warn("the other nodes may not know that this one has left", "err", left)
 			}
-			if stopped := c.members.Stop(ctx); err == nil {
-				err = stopped
-			}
+			err = cmp.Or(err, c.members.Stop(ctx))
 		}
-		select {
-		case <-c.ready:
-		default:
-			close(c.ready)
-		}
+		c.begin()
 		if c.listener != nil {
-			if stopped := c.listener.Stop(ctx); err == nil {
-				err = stopped
-			}
+			err = cmp.Or(err, c.listener.Stop(ctx))
 		}
 	})
 	return err
