@@ -22,9 +22,8 @@ import (
 
 // clustered is a node's part of a cluster. That of a node without a cluster has no members.
 type clustered struct {
-	node   *Mesh
-	limits relay.Limits
-	heard  heard
+	node  *Mesh
+	heard heard
 
 	// Set before ready is closed.
 	ready    chan struct{} // closed when the node has joined, or has left
@@ -79,7 +78,7 @@ type NodeLinks interface {
 
 func newClustered(n *Mesh) *clustered {
 	c := &clustered{
-		node: n, limits: relay.Limits{Open: maxNodeOpen, Bytes: maxNodeBytes, Grace: n.grace, Patience: n.patience}, ready: make(chan struct{}), peers: make(map[cluster.Incarnation]*nodeLink),
+		node: n, ready: make(chan struct{}), peers: make(map[cluster.Incarnation]*nodeLink),
 		self:     cluster.Incarnation{Name: n.Name(), Epoch: uint64(time.Now().UnixMicro())},
 		outdated: make(map[performatives.AgentID]struct{}),
 	}
@@ -158,7 +157,7 @@ func (c *clustered) join(m cluster.Member) {
 	defer c.mu.Unlock()
 	c.replica.Joined(m.Incarnation)
 	c.outdateLocked(c.replica.Of(m.Incarnation)...) // which has come before
-	c.node.events.MemberJoined(m.Name, m.Epoch)
+	c.node.Events.MemberJoined(m.Name, m.Epoch)
 	c.node.placer.changed()
 }
 
@@ -168,7 +167,7 @@ func (c *clustered) addLocked(peer cluster.Incarnation) {
 	if before := c.peers[peer]; before != nil {
 		l.metBefore = before.metBefore || before.met.Load()
 	}
-	l.Link = c.node.relay.NewLink(relay.Node, l, c.limits)
+	l.Link = c.node.Relay.NewLink(relay.Node, l, relay.Limits{Open: maxNodeOpen, Bytes: maxNodeBytes, Grace: c.node.Grace, Patience: c.node.Patience})
 	c.peers[peer] = l
 	c.listLocked()
 }
@@ -208,8 +207,8 @@ func (c *clustered) lose(peer cluster.Incarnation, reason string) {
 	c.links.Remove(peer)
 	c.ended.Store(nil)
 	c.loseUnheard(l)
-	c.node.system.Logger().Warn("a node is lost", "peer", peer.Name, "reason", reason)
-	c.node.events.MemberLost(peer.Name, peer.Epoch, reason)
+	c.node.System.Logger().Warn("a node is lost", "peer", peer.Name, "reason", reason)
+	c.node.Events.MemberLost(peer.Name, peer.Epoch, reason)
 	c.node.placer.changed()
 }
 
@@ -222,7 +221,7 @@ func (c *clustered) loseUnheard(l *nodeLink) {
 		return
 	}
 	lost = slices.DeleteFunc(lost, func(id performatives.AgentID) bool {
-		_, found := c.node.system.Find(id)
+		_, found := c.node.System.Find(id)
 		return found
 	})
 	l.loss.Lose(nodeLost(l.peer), lost...)
@@ -244,8 +243,8 @@ func (c linkHandler) Lost(peer cluster.Incarnation) {
 		level = slog.LevelDebug
 	}
 	c.peers[peer].again = true
-	c.node.system.Logger().Log(context.Background(), level, "a node is lost", "peer", peer.Name, "reason", "unreachable") //nolint:forbidigo // for the log only
-	c.node.events.MemberLost(peer.Name, peer.Epoch, "unreachable")
+	c.node.System.Logger().Log(context.Background(), level, "a node is lost", "peer", peer.Name, "reason", "unreachable") //nolint:forbidigo // for the log only
+	c.node.Events.MemberLost(peer.Name, peer.Epoch, "unreachable")
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.outdateLocked(c.replica.Of(peer)...)
@@ -269,7 +268,7 @@ func (c *clustered) linkTo(peer cluster.Incarnation) *nodeLink {
 // f must not refer to c otherwise.
 func (c *clustered) later(d time.Duration, f func(*clustered)) {
 	w := weak.Make(c)
-	c.node.system.AfterFunc(d, func() {
+	c.node.System.AfterFunc(d, func() {
 		if c := w.Value(); c != nil {
 			f(c)
 		}
@@ -306,7 +305,7 @@ func (c *clustered) endLocked(l *nodeLink, left bool) {
 		for _, id := range l.Workers() {
 			a := l.agents[id]
 			if a != nil && a.Placed || c.node.placer.pick(id).Placed {
-				c.node.relay.Moved(id, l.Link, nil)
+				c.node.Relay.Moved(id, l.Link, nil)
 			}
 		}
 	}

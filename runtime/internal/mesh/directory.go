@@ -27,7 +27,7 @@ func (c *clustered) agentChanged(id performatives.AgentID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var delta []byte
-	r, ok := c.node.system.Find(id)
+	r, ok := c.node.System.Find(id)
 	_, handed := c.handed[id.Fold()]
 	switch {
 	case ok && c.node.ours(r):
@@ -75,7 +75,7 @@ func (c *clustered) spreadLocked(delta []byte) {
 	}
 	if !c.burst.scheduled {
 		c.burst.scheduled = true
-		c.node.system.AfterFunc(burstTime, func() { c.node.system.Work(c.spreadAll) })
+		c.node.System.AfterFunc(burstTime, func() { c.node.System.Work(c.spreadAll) })
 	}
 }
 
@@ -88,7 +88,7 @@ func (c *clustered) spreadAll() {
 	c.mu.Unlock()
 	for _, l := range *c.current.Load() {
 		if err := c.members.SendBulk(l.peer, state); err != nil {
-			c.node.system.Logger().Debug("the agents of this node were not sent to another", "peer", l.peer.Name, "err", err)
+			c.node.System.Logger().Debug("the agents of this node were not sent to another", "peer", l.peer.Name, "err", err)
 		}
 	}
 }
@@ -103,7 +103,7 @@ func (c *clustered) putLocked(r *actors.Registration) (delta []byte) {
 	if !e.Hidden {
 		var err error
 		if text, err = capabilitiesOf(r.ID(), r.Describe()); err != nil {
-			c.node.system.Logger().Warn("the capabilities of an agent are not told to other nodes", "agent", r.ID(), "err", err)
+			c.node.System.Logger().Warn("the capabilities of an agent are not told to other nodes", "agent", r.ID(), "err", err)
 			e.Hidden, text = true, nil
 		}
 	}
@@ -182,7 +182,7 @@ var _ membership.GossipState = (*clustered)(nil)
 
 func (c *clustered) changedLocked(ids []performatives.AgentID, err error) {
 	if err != nil {
-		c.node.system.Logger().Warn("a part of the directory was not understood", "err", err)
+		c.node.System.Logger().Warn("a part of the directory was not understood", "err", err)
 		return
 	}
 	for _, node := range c.replica.Strangers() {
@@ -208,14 +208,14 @@ func (c *clustered) outdateLocked(ids ...performatives.AgentID) {
 	for _, id := range ids {
 		if strings.HasSuffix(string(id), placement.Separator) { // the hosts of a kind
 			c.node.placer.changed()
-			c.node.system.Work(func() { c.node.placer.hostsChanged(placement.KindOf(id)) })
+			c.node.System.Work(func() { c.node.placer.hostsChanged(placement.KindOf(id)) })
 			continue
 		}
 		c.outdated[id.Fold()] = struct{}{}
 	}
 	if !c.scheduled && len(c.outdated) > 0 {
 		c.scheduled = true
-		c.node.system.Work(c.refresh)
+		c.node.System.Work(c.refresh)
 	}
 }
 
@@ -282,11 +282,11 @@ func (c *clustered) refreshLocked(id performatives.AgentID) {
 	want := c.wantedLocked(id)
 	if want.link != nil {
 		if heard := c.heard.from(id); heard != nil && heard != want.link && want.entry.Moves { // it has moved since it was heard
-			c.node.relay.Follow(id, heard.Link, want.link.Link)
+			c.node.Relay.Follow(id, heard.Link, want.link.Link)
 		}
 		c.heard.forget(id)
 	}
-	current, found := c.node.system.Find(id)
+	current, found := c.node.System.Find(id)
 	var a *nodeAgent
 	if found {
 		if a, _ = current.Destination().(*nodeAgent); a == nil {
@@ -306,14 +306,14 @@ func (c *clustered) refreshLocked(id performatives.AgentID) {
 		return
 	case a == nil:
 		if a = c.leadLocked(nil, want); a != nil && a.Placed {
-			c.node.relay.Moved(id, nil, a.link.Link)
+			c.node.Relay.Moved(id, nil, a.link.Link)
 		}
 	case a.link != want.link || a.Agent != want.entry.Agent:
 		switch {
 		case want.entry.Placed:
-			c.node.relay.Moved(id, a.link.Link, want.link.Link)
+			c.node.Relay.Moved(id, a.link.Link, want.link.Link)
 		case want.entry.Moves:
-			c.node.relay.Follow(id, a.link.Link, want.link.Link)
+			c.node.Relay.Follow(id, a.link.Link, want.link.Link)
 		}
 		delete(a.link.agents, id.Fold())
 		a = c.leadLocked(current, want)
@@ -337,7 +337,7 @@ func (c *clustered) leadLocked(current *actors.Registration, w wanted) *nodeAgen
 		a.registration, ok = current.Replace(a.Agent, a)
 	} else {
 		var err error // it has gone when agentChanged is called; or the node stops
-		a.registration, err = c.node.system.Register(a.Agent, a)
+		a.registration, err = c.node.System.Register(a.Agent, a)
 		ok = err == nil
 	}
 	if !ok {
@@ -353,7 +353,7 @@ func (c *clustered) contestLocked(ours *actors.Registration, w wanted) {
 	if w.link == nil {
 		return
 	}
-	log := c.node.system.Logger().With("agent", ours.ID(), "peer", w.link.peer.Name)
+	log := c.node.System.Logger().With("agent", ours.ID(), "peer", w.link.peer.Name)
 	if run := c.node.placer.runOf(ours.ID()); run.number != 0 && w.entry.Placed {
 		own := run.entry(ours.ID(), c.incarnation())
 		switch {
@@ -361,15 +361,15 @@ func (c *clustered) contestLocked(ours *actors.Registration, w wanted) {
 		case run.offered && w.entry.Continues(own): // that node has taken it, and says so soon
 		case own.Compare(w.entry) > 0:
 			log.Warn("another node has activated the agent before, and this activation stops")
-			c.node.events.AgentContested(ours.ID(), w.link.peer.Name, true)
-			c.node.system.Work(func() { c.node.placer.yield(ours.ID(), w.link) })
+			c.node.Events.AgentContested(ours.ID(), w.link.peer.Name, true)
+			c.node.System.Work(func() { c.node.placer.yield(ours.ID(), w.link) })
 		}
 		return
 	}
 	a, ok := ours.Destination().(*sessions.Agent)
 	if !ok {
 		log.Warn("an agent of another node has the same id; each node uses its own")
-		c.node.events.AgentContested(ours.ID(), w.link.peer.Name, false)
+		c.node.Events.AgentContested(ours.ID(), w.link.peer.Name, false)
 		return
 	}
 	log.Warn("a connection to another node takes over the agents of a session", "agents", a.Siblings())
@@ -403,10 +403,10 @@ type adoption struct {
 func (c *clustered) adopt(text []byte) {
 	var of adoption
 	if err := json.Unmarshal(text, &of); err != nil {
-		c.node.system.Logger().Warn("the requests of an agent were not understood", "err", err)
+		c.node.System.Logger().Warn("the requests of an agent were not understood", "err", err)
 		return
 	}
-	r, ok := c.node.system.Find(of.Agent)
+	r, ok := c.node.System.Find(of.Agent)
 	if !ok {
 		return
 	}
@@ -448,7 +448,7 @@ func (c *clustered) fetch() {
 		c.links.Control(want.From[0], append([]byte{controlFetch}, want.Digest[:]...))
 	}
 	if again {
-		c.node.system.AfterFunc(fetchAgain, func() {
+		c.node.System.AfterFunc(fetchAgain, func() {
 			c.mu.Lock()
 			c.fetching = false
 			c.mu.Unlock()

@@ -49,7 +49,7 @@ func (c *clustered) hostsOf(kind string) (links []*nodeLink) {
 // is about to run it. It is called with Mesh.handover.
 func (c *clustered) withdrawLocked(id performatives.AgentID) {
 	c.heard.forget(id)
-	if r, found := c.node.system.Find(id); found {
+	if r, found := c.node.System.Find(id); found {
 		if a, ok := r.Destination().(*nodeAgent); ok && a.Placed {
 			c.removeLocked(a)
 		}
@@ -63,7 +63,7 @@ func (c *clustered) removeLocked(a *nodeAgent) {
 	delete(a.link.agents, a.Agent.Fold())
 	a.registration.Remove()
 	if a.Placed {
-		c.node.relay.Moved(a.Agent, a.link.Link, nil)
+		c.node.Relay.Moved(a.Agent, a.link.Link, nil)
 	}
 }
 
@@ -115,7 +115,7 @@ func (c *clustered) leaving() {
 	}
 	self := c.members.Self()
 	if err := c.members.Update(self.Labels, true); err != nil {
-		c.node.system.Logger().Debug("the other nodes were not told that this one is leaving", "err", err)
+		c.node.System.Logger().Debug("the other nodes were not told that this one is leaving", "err", err)
 	}
 }
 
@@ -148,7 +148,7 @@ func (c *clustered) farewell(ctx context.Context) {
 			return
 		}
 		for _, answer := range answers {
-			await(ctx, c.node.system, answer)
+			await(ctx, c.node.System, answer)
 		}
 	}
 }

@@ -44,7 +44,7 @@ var _ relay.Sender = (*nodeLink)(nil)
 // not lost with it.
 func (l *nodeLink) beginLossLocked() {
 	if l.Close() {
-		l.loss = l.node.system.BeginLoss()
+		l.loss = l.node.System.BeginLoss()
 	}
 }
 
@@ -55,7 +55,7 @@ func (l *nodeLink) toldSender(m *performatives.Message) bool {
 		return false
 	}
 	_, lost := slices.BinarySearch(l.lost, m.Receiver().Fold())
-	s := l.node.system
+	s := l.node.System
 	return lost || !s.Conversing(m.Sender(), m.ConversationID(), m.Receiver()) && !s.AccountsFor(m) // its record has ended
 }
 
@@ -76,7 +76,7 @@ func (n *Mesh) codonOf(m *performatives.Message) string {
 	if name := m.Protocol(); name != "" {
 		return name
 	}
-	return n.system.ProtocolOf(m)
+	return n.System.ProtocolOf(m)
 }
 
 // connected notes the codons of which the two nodes have different versions, each time that they
@@ -90,7 +90,7 @@ func (l *nodeLink) connected(differ []string) {
 	}
 	differ = slices.Sorted(slices.Values(differ))
 	if before := l.differ.Swap(&differ); before == nil || !slices.Equal(*before, differ) {
-		l.node.system.Logger().Warn("the nodes have different versions of codons, whose messages are refused", "peer", l.peer.Name, "codons", differ)
+		l.node.System.Logger().Warn("the nodes have different versions of codons, whose messages are refused", "peer", l.peer.Name, "codons", differ)
 	}
 }
 
@@ -106,7 +106,7 @@ func (l *nodeLink) receiveAgain(m *performatives.Message, waited time.Duration) 
 	if d.Do != route.Wait || l.node.hold.Again(waited, d.Limit, func(next time.Duration) { l.receiveAgain(m, next) }) {
 		return
 	}
-	l.answer(m, l.node.relay.Refuse(m, d.Why))
+	l.answer(m, l.node.Relay.Refuse(m, d.Why))
 }
 
 // route acts on the decision about a message of the other node, unless it has to wait. An error is
@@ -125,7 +125,7 @@ func (l *nodeLink) route(m *performatives.Message, waited time.Duration) (d rout
 		changed, err = l.act(m, d)
 	}
 	if changed {
-		err = l.node.relay.Refuse(m, err)
+		err = l.node.Relay.Refuse(m, err)
 	}
 	if err != nil {
 		l.answer(m, err)
@@ -160,7 +160,7 @@ func (l *nodeLink) act(m *performatives.Message, d route.Decision) (changed bool
 		return false, l.takeIn(m)
 	}
 	if err != nil && !changed {
-		err = n.relay.Refuse(m, err)
+		err = n.Relay.Refuse(m, err)
 	}
 	return changed, err
 }
@@ -171,10 +171,10 @@ func (l *nodeLink) takeIn(m *performatives.Message) error {
 	if m.Forwards() == 0 {
 		return l.Deliver(m, m.Sender())
 	}
-	if from := l.node.relay.LinkOf(m.Sender()); from != nil {
+	if from := l.node.Relay.LinkOf(m.Sender()); from != nil {
 		return from.Deliver(m, m.Sender())
 	}
-	return l.node.system.Pass(m)
+	return l.node.System.Pass(m)
 }
 
 // ours reports whether an agent is of this node: of this process, or of one of its sessions.
@@ -193,16 +193,16 @@ func (l *nodeLink) answer(m *performatives.Message, err error) {
 	if from == "" {
 		from = l.node.self
 	}
-	refusal := m.RefuseCopy(from, l.node.system.Stamp(), r)
+	refusal := m.RefuseCopy(from, l.node.System.Stamp(), r)
 	switch {
 	case refusal == nil:
 		return // it is a dead letter, and counted
 	case m.Forwards() > 0 && route.Knows(view{l.node}, m.Sender()): // else the node that has passed it on knows the sender
-		_ = l.node.system.Pass(refusal) // an error is counted
+		_ = l.node.System.Pass(refusal) // an error is counted
 		return
 	}
 	if err := l.cluster.links.Send(l.peer, refusal); err != nil {
-		l.node.system.DeadLetter(string(refusal.Receiver()), refusal, wire.AsRefusal(err).Code)
+		l.node.System.DeadLetter(string(refusal.Receiver()), refusal, wire.AsRefusal(err).Code)
 	}
 }
 
@@ -271,7 +271,7 @@ func (a *nodeAgent) announce(w wanted) {
 	case w.capabilities == nil:
 		digest = directory.Digest{}
 	case json.Unmarshal(w.capabilities, &capabilities) != nil: // of a later version, perhaps
-		a.link.node.system.Logger().Warn("the capabilities of an agent were not understood", "agent", a.Agent, "peer", a.link.peer.Name)
+		a.link.node.System.Logger().Warn("the capabilities of an agent were not understood", "agent", a.Agent, "peer", a.link.peer.Name)
 	}
 	if a.announced != digest {
 		a.announced = digest

@@ -125,7 +125,7 @@ func TestAdvertisedAddresses(t *testing.T) {
 		if err := c.listen(one.o); err != nil {
 			t.Fatal(err)
 		}
-		log := p.node.system.Logger()
+		log := p.node.System.Logger()
 		got := one.o.membership(p.node, c, log)
 		if got.Gossiped != membership.GossipState(c) || got.Notify == nil || got.Logger != log {
 			t.Errorf("%s: it does not tell the node", name)
@@ -199,7 +199,7 @@ func TestBurstOfChanges(t *testing.T) {
 			members.deltas, members.states = 0, 0
 			for range one.changes {
 				id := performatives.AgentID(fmt.Sprint("x", next))
-				if _, err := p.node.system.Register(id, nowhere{}); err != nil {
+				if _, err := p.node.System.Register(id, nowhere{}); err != nil {
 					t.Fatal(err)
 				}
 				p.node.AgentChanged(id)
@@ -231,7 +231,7 @@ func TestSinceOfAnAgent(t *testing.T) {
 		if one.session {
 			at = &sessions.Agent{}
 		}
-		r, err := p.node.system.Register("UI", at)
+		r, err := p.node.System.Register("UI", at)
 		if err != nil {
 			t.Fatal(err)
 		}

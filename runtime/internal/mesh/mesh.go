@@ -16,12 +16,8 @@ import (
 // Mesh is a node's part of a cluster, which may have no other node. It routes what the node's actor
 // system has no agent of its own for. It is safe for concurrent use.
 type Mesh struct {
-	system          *actors.System
-	relay           *relay.Relay
-	sessions        *sessions.Sessions
-	events          Events
-	self            performatives.AgentID // the sender of what the node itself says
-	grace, patience time.Duration         // of the records of links
+	Host
+	self performatives.AgentID // the sender of what the node itself says
 
 	placer  *placer
 	hold    *route.Hold // the messages that cannot be routed yet
@@ -57,7 +53,7 @@ type Events interface {
 func New(handover *sync.Mutex, decide Decider) *Mesh {
 	n := &Mesh{handover: handover, decide: decide, handedOver: make(chan struct{})}
 	n.placer = newPlacer(n)
-	n.hold = route.NewHold(n.placer.ctx, func(f func()) { n.system.Work(f) }, n.placer.pause)
+	n.hold = route.NewHold(n.placer.ctx, func(f func()) { n.System.Work(f) }, n.placer.pause)
 	return n
 }
 
@@ -73,8 +69,7 @@ type Host struct {
 
 // Begin gives the mesh its node.
 func (n *Mesh) Begin(h Host) {
-	n.system, n.relay, n.sessions, n.events, n.self = h.System, h.Relay, h.Sessions, h.Events, performatives.AgentID(h.System.Node())
-	n.grace, n.patience = h.Grace, h.Patience
+	n.Host, n.self = h, performatives.AgentID(h.System.Node())
 	n.cluster = newClustered(n)
 }
 
@@ -85,7 +80,7 @@ func (n *Mesh) Close() {
 }
 
 // Name returns the name of the node.
-func (n *Mesh) Name() string { return n.system.Node() }
+func (n *Mesh) Name() string { return n.System.Node() }
 
 // Knows reports whether the node has a way to an agent: see [route.Knows].
 func (n *Mesh) Knows(id performatives.AgentID) bool { return route.Knows(view{n}, id) }
@@ -99,7 +94,7 @@ func (n *Mesh) LinkOf(id performatives.AgentID) *relay.Link {
 	if l := n.cluster.heard.lives(id); l != nil {
 		return l.Link
 	}
-	return n.sessions.Uplink().Link()
+	return n.Sessions.Uplink().Link()
 }
 
 // Stopped is the refusal of a message for an agent that is not there any more: it has stopped, or
@@ -113,13 +108,13 @@ func (n *Mesh) Stopped(id performatives.AgentID) *performatives.Refusal {
 // is forgotten, unless it moves. It is OnChange of the node's [actors.Options]: the links must miss no change, and
 // inform their peers before the agent sends its next message.
 func (n *Mesh) AgentChanged(id performatives.AgentID) {
-	if _, here := n.system.Find(id); !here {
+	if _, here := n.System.Find(id); !here {
 		if !n.placer.leaves(id) { // else its records go along
-			n.relay.AgentStopped(id)
+			n.Relay.AgentStopped(id)
 		}
 		n.placer.agentStopped(id)
 	}
-	n.sessions.AgentChanged(id)
+	n.Sessions.AgentChanged(id)
 	n.cluster.agentChanged(id)
 }
 

@@ -35,9 +35,9 @@ func newMesh(t *testing.T) *Mesh {
 
 func stop(ctx context.Context, n *Mesh) error {
 	n.Close()
-	err := n.system.Stop(ctx)
+	err := n.System.Stop(ctx)
 	if err == nil {
-		n.relay.Close()
+		n.Relay.Close()
 	}
 	if left := n.Leave(ctx); err == nil {
 		err = left

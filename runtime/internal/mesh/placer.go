@@ -102,7 +102,7 @@ func (p *placer) register(k *kind) error {
 	p.kinds[k.name] = k
 	hosts := k.hosts && !p.draining
 	p.mu.Unlock()
-	p.node.system.Logger().Info("the agents of a kind are placed", "kind", k.name, "level", "best effort", "hosted", hosts)
+	p.node.System.Logger().Info("the agents of a kind are placed", "kind", k.name, "level", "best effort", "hosted", hosts)
 	if hosts {
 		p.node.cluster.hosting(k.name, true)
 	}
@@ -195,7 +195,7 @@ func (p *placer) reserve(k *kind, id performatives.AgentID, after former) (*acto
 	if p.draining {
 		return nil, nil, actors.ErrStopped
 	}
-	v, err := p.node.system.Reserve(id)
+	v, err := p.node.System.Reserve(id)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -212,14 +212,14 @@ func numberAfter(last uint64) uint64 { return max(uint64(time.Now().UnixMicro())
 func (p *placer) start(a *activation, r retired) {
 	number := p.runOf(a.id).number
 	p.node.cluster.agentChanged(a.id) // the others know as soon as can be
-	p.node.system.Work(func() {
+	p.node.System.Work(func() {
 		spec := actors.Spec{ID: a.id, New: func() actors.Agent { return a.kind.New(a.id) }, State: r.state, Activation: number}
 		for _, opt := range a.kind.Spawn {
 			opt(&spec)
 		}
 		self, err := r.Spawn(context.Background(), spec) //nolint:forbidigo // bounded by actors.MaxStartTime
 		if err != nil {
-			p.node.system.Logger().Error("an agent was not activated, and its state is lost", "agent", a.id, "state", len(r.state), "err", err)
+			p.node.System.Logger().Error("an agent was not activated, and its state is lost", "agent", a.id, "state", len(r.state), "err", err)
 			p.remove(a)
 			r.Release(func(m *performatives.Message) error {
 				return m.Refused(performatives.CodeFailed, "the agent could not be activated")
@@ -230,7 +230,7 @@ func (p *placer) start(a *activation, r retired) {
 			}
 			return
 		}
-		p.node.events.AgentActivated(a.id, number)
+		p.node.Events.AgentActivated(a.id, number)
 		p.watchIdle(a, self)
 		p.free(a)
 	})
@@ -271,7 +271,7 @@ func (p *placer) leaves(id performatives.AgentID) bool {
 func (p *placer) agentStopped(id performatives.AgentID) {
 	p.mu.Lock()
 	a := p.active[id.Fold()]
-	_, here := p.node.system.Find(id)
+	_, here := p.node.System.Find(id)
 	gone := a != nil && !a.leaving && !here
 	if gone {
 		delete(p.active, id.Fold())
@@ -287,7 +287,7 @@ func (p *placer) agentStopped(id performatives.AgentID) {
 const retryTime = 5 * time.Second
 
 // retryLater starts the singletons that do not run, after a while.
-func (p *placer) retryLater() { p.node.system.AfterFunc(retryTime, p.changed) }
+func (p *placer) retryLater() { p.node.System.AfterFunc(retryTime, p.changed) }
 
 // entry returns the entry of the run in the directory.
 func (r run) entry(id performatives.AgentID, owner cluster.Incarnation) directory.Entry {
@@ -306,7 +306,7 @@ func (p *placer) runOf(id performatives.AgentID) run {
 
 // hostsChanged publishes which nodes host a kind.
 func (p *placer) hostsChanged(kind string) {
-	p.node.events.KindHosts(kind, p.node.Hosts(kind))
+	p.node.Events.KindHosts(kind, p.node.Hosts(kind))
 }
 
 // Hosts returns the names of the nodes that host a kind, this one included, sorted: those that are
@@ -334,7 +334,7 @@ func (p *placer) changed() {
 		return
 	}
 	p.scheduled = true
-	p.node.system.AfterFunc(settleTime, func() { p.node.system.Work(p.settle) })
+	p.node.System.AfterFunc(settleTime, func() { p.node.System.Work(p.settle) })
 }
 
 // activations returns the activations in the order of their ids.
@@ -359,18 +359,18 @@ func (p *placer) settle() {
 	p.mu.Unlock()
 	for _, a := range p.activations() {
 		if to := p.pick(a.id).Link; to != nil && !to.Ended() {
-			p.node.system.Work(func() { p.move(a) })
+			p.node.System.Work(func() { p.move(a) })
 		}
 	}
 	for _, k := range p.registered() {
 		id := performatives.AgentID(k.name)
-		switch _, runs := p.node.system.Find(id); {
+		switch _, runs := p.node.System.Find(id); {
 		case runs || !p.pick(id).Here: // nowhere unless the kind is a singleton
 		case view{p.node}.RunsElsewhere(id): // until that node joins, or is forgotten
 			p.retryLater()
 		default:
 			if err := p.activate(id, nil); err != nil && !errors.Is(err, actors.ErrExists) {
-				p.node.system.Logger().Warn("a singleton was not activated", "agent", id, "err", err)
+				p.node.System.Logger().Warn("a singleton was not activated", "agent", id, "err", err)
 			}
 		}
 	}

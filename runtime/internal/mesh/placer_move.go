@@ -21,7 +21,7 @@ func (p *placer) watchIdle(a *activation, self actors.Self) {
 				p.watchIdle(a, self)
 				return
 			}
-			p.node.system.Work(func() { p.passivate(a, self) })
+			p.node.System.Work(func() { p.passivate(a, self) })
 		})
 	})
 }
@@ -36,11 +36,11 @@ func (p *placer) leave(ctx context.Context, a *activation) (begun bool) {
 			a.busy, a.leaving = make(chan struct{}), true
 		}
 		p.mu.Unlock()
-		if gone || busy != nil && !await(ctx, p.node.system, busy) {
+		if gone || busy != nil && !await(ctx, p.node.System, busy) {
 			return false
 		}
 	}
-	p.node.events.AgentMoving(a.id)
+	p.node.Events.AgentMoving(a.id)
 	return true
 }
 
@@ -53,7 +53,7 @@ func (p *placer) retire(ctx context.Context, a *activation) (retired, error) {
 	if out != nil {
 		return *out, nil
 	}
-	v, state, err := p.node.system.Retire(ctx, a.id)
+	v, state, err := p.node.System.Retire(ctx, a.id)
 	if err != nil { // it has stopped by itself
 		p.ended(a)
 	}
@@ -62,7 +62,7 @@ func (p *placer) retire(ctx context.Context, a *activation) (retired, error) {
 
 // ended forgets an agent that leaves and has stopped: it is not anywhere, or at another node.
 func (p *placer) ended(a *activation) {
-	p.node.relay.AgentStopped(a.id)
+	p.node.Relay.AgentStopped(a.id)
 	p.remove(a)
 	if a.kind.Singleton {
 		p.retryLater()
@@ -74,7 +74,7 @@ func (p *placer) passivate(a *activation, self actors.Self) {
 	if p.leaves(a.id) || !p.leave(p.ctx, a) {
 		return // what moves it watches it again
 	}
-	v, state, err := p.node.system.RetireQuiet(p.ctx, a.id)
+	v, state, err := p.node.System.RetireQuiet(p.ctx, a.id)
 	switch {
 	case errors.Is(err, actors.ErrNotQuiet):
 		p.free(a)
@@ -83,13 +83,13 @@ func (p *placer) passivate(a *activation, self actors.Self) {
 		p.ended(a)
 	case state != nil:
 		p.keep(a, retired{v, state, false})
-		p.node.events.AgentPassivated(a.id)
+		p.node.Events.AgentPassivated(a.id)
 	case v.Len() > 0: // messages have come meanwhile
 		p.again(a, retired{Reservation: v})
 	default:
 		v.Release(p.node.Route)
 		p.remove(a)
-		p.node.events.AgentPassivated(a.id)
+		p.node.Events.AgentPassivated(a.id)
 	}
 }
 
@@ -100,7 +100,7 @@ func (p *placer) keep(a *activation, r retired) {
 	a.freeLocked()
 	p.mu.Unlock()
 	p.node.cluster.agentChanged(a.id)
-	r.OnMessage(func() { p.node.system.Work(func() { p.wake(a) }) })
+	r.OnMessage(func() { p.node.System.Work(func() { p.wake(a) }) })
 }
 
 // wake starts a passive agent, unless it leaves.
@@ -138,7 +138,7 @@ func (p *placer) move(a *activation) {
 	ctx, cancel := context.WithTimeout(p.moves, a.kind.MoveTime)
 	defer cancel()
 	if err := p.handOver(ctx, p.offers, a); err != nil {
-		p.node.system.Logger().Warn("an agent was not handed over", "agent", a.id, "err", err)
+		p.node.System.Logger().Warn("an agent was not handed over", "agent", a.id, "err", err)
 		p.retryLater()
 	}
 }
@@ -158,7 +158,7 @@ func (p *placer) handOver(talk, offers context.Context, a *activation) error {
 	case to != nil:
 		p.give(a, r, to)
 	case err != nil && p.drains():
-		p.node.system.Logger().Error("an agent was not handed over, and its state is lost", "agent", a.id, "state", len(r.state), "err", err)
+		p.node.System.Logger().Error("an agent was not handed over, and its state is lost", "agent", a.id, "state", len(r.state), "err", err)
 		r.Release(func(m *performatives.Message) error { return m.Refused(performatives.CodeStopped, err.Error()) })
 		p.ended(a)
 	case r.ran:
@@ -172,7 +172,7 @@ func (p *placer) handOver(talk, offers context.Context, a *activation) error {
 // offerInTurn is offerAround when few other agents are being offered. It reports no error only if
 // the agent is to run here.
 func (p *placer) offerInTurn(ctx context.Context, a *activation, r retired) (*nodeLink, error) {
-	turn := p.node.system.Turn()
+	turn := p.node.System.Turn()
 	select {
 	case p.room <- struct{}{}:
 		defer func() { <-p.room }()
@@ -191,15 +191,15 @@ func (p *placer) give(a *activation, r retired, to *nodeLink) {
 	p.node.cluster.handOver(a.id, to.peer)
 	p.release(a, r, to)
 	p.remove(a) // later than the entry: see nodeLink.hear
-	p.node.events.AgentMoved(a.id, to.peer.Name, waiting)
+	p.node.Events.AgentMoved(a.id, to.peer.Name, waiting)
 }
 
 // release gives back the id of an agent that runs on another node, to which its messages and
 // records go.
 func (p *placer) release(a *activation, r retired, to *nodeLink) {
-	p.node.relay.Moved(a.id, nil, to.Link)
+	p.node.Relay.Moved(a.id, nil, to.Link)
 	r.Release(func(m *performatives.Message) error { return p.passOn(m, to) })
-	p.node.relay.Moved(a.id, nil, to.Link) // those of messages that have come in between
+	p.node.Relay.Moved(a.id, nil, to.Link) // those of messages that have come in between
 }
 
 // passOn passes a message on to the node that its receiver was handed over to, or has left for.
@@ -209,7 +209,7 @@ func (p *placer) passOn(m *performatives.Message, to *nodeLink) error {
 		return err
 	}
 	r := wire.AsRefusal(err)
-	if p.reroute(m, func(error) { p.node.system.RefuseCopy(m.Receiver(), m, r) }) {
+	if p.reroute(m, func(error) { p.node.System.RefuseCopy(m.Receiver(), m, r) }) {
 		return nil
 	}
 	return err
@@ -241,7 +241,7 @@ func (p *placer) yield(id performatives.AgentID, to *nodeLink) {
 // giveUp drops a run of an agent whose first run began later than that of the one at another node,
 // which gets its messages.
 func (p *placer) giveUp(a *activation, r retired, to *nodeLink) {
-	p.node.system.Logger().Warn("an activation stops, and its state is lost: another node has activated the agent before",
+	p.node.System.Logger().Warn("an activation stops, and its state is lost: another node has activated the agent before",
 		"agent", a.id, "peer", to.peer.Name, "state", len(r.state))
 	p.release(a, r, to)
 	p.ended(a)
@@ -261,7 +261,7 @@ func (p *placer) handOverAll(talk, offers context.Context) (failed int) {
 	defer context.AfterFunc(offers, p.stopOffers)()
 	errs := make(chan error)
 	for _, a := range all {
-		p.node.system.Work(func() {
+		p.node.System.Work(func() {
 			var err error
 			switch {
 			case p.leave(offers, a):
@@ -272,7 +272,7 @@ func (p *placer) handOverAll(talk, offers context.Context) (failed int) {
 			errs <- err
 		})
 	}
-	turn := p.node.system.Turn()
+	turn := p.node.System.Turn()
 	for range all {
 		if err := <-errs; err != nil {
 			failed++
@@ -285,7 +285,7 @@ func (p *placer) handOverAll(talk, offers context.Context) (failed int) {
 // HandOver is that of package runtime.
 func (n *Mesh) HandOver(ctx context.Context) error {
 	if n.leaving.Swap(true) {
-		if !await(ctx, n.system, n.handedOver) {
+		if !await(ctx, n.System, n.handedOver) {
 			return context.Cause(ctx)
 		}
 		return n.handOverErr

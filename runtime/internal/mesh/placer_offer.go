@@ -150,7 +150,7 @@ func (p *placer) branch(a *activation) {
 
 // pause waits. It reports false if ctx ends before.
 func (p *placer) pause(ctx context.Context, d time.Duration) bool {
-	return await(ctx, p.node.system, time.After(d))
+	return await(ctx, p.node.System, time.After(d))
 }
 
 // await waits until done is closed, or has a value. It reports false if ctx ends before.
@@ -168,7 +168,7 @@ func await[T any](ctx context.Context, s *actors.System, done <-chan T) bool {
 func (p *placer) offer(ctx context.Context, to *nodeLink, a *activation, h note) (answer note) {
 	p.setOffered(a, true)
 	asked := p.ask(to, h)
-	turn := p.node.system.Turn()
+	turn := p.node.System.Turn()
 	select {
 	case answer = <-asked:
 	case <-ctx.Done():
@@ -236,7 +236,7 @@ func (p *placer) tell(l *nodeLink, h note) error {
 	if err != nil {
 		return err
 	}
-	stamp := p.node.system.Stamp()
+	stamp := p.node.System.Stamp()
 	m, err := performatives.New(performatives.Envelope{
 		ID: stamp.ID, Timestamp: stamp.Time, Performative: performatives.ActInform, Sender: p.node.self, Receiver: performatives.AgentID(l.peer.Name),
 		Protocol: placementProtocol, Priority: priority, Payload: performatives.Raw(text),
@@ -251,7 +251,7 @@ func (p *placer) tell(l *nodeLink, h note) error {
 func (p *placer) handleNote(l *nodeLink, m *performatives.Message) {
 	h, err := performatives.PayloadAs[note](m)
 	if err != nil {
-		p.node.system.Logger().Warn("a note about the placement was not understood", "peer", l.peer.Name, "err", err)
+		p.node.System.Logger().Warn("a note about the placement was not understood", "peer", l.peer.Name, "err", err)
 		return
 	}
 	switch h.Step {
@@ -267,7 +267,7 @@ func (p *placer) handleNote(l *nodeLink, m *performatives.Message) {
 	case unanswered:
 		fallthrough
 	default:
-		p.node.system.Logger().Warn("a note about the placement was not understood", "peer", l.peer.Name, "step", h.Step)
+		p.node.System.Logger().Warn("a note about the placement was not understood", "peer", l.peer.Name, "step", h.Step)
 	}
 }
 
@@ -276,7 +276,7 @@ func (p *placer) reply(l *nodeLink, answer note) {
 	if p.tell(l, answer) == nil {
 		return
 	}
-	p.node.system.Work(func() {
+	p.node.System.Work(func() {
 		for p.pause(p.ctx, offerAgain) && !l.Ended() && p.tell(l, answer) != nil {
 			continue
 		}

@@ -107,7 +107,7 @@ func TestAwaitAtTheEndOfItsTime(t *testing.T) {
 	over, end := context.WithCancel(t.Context())
 	end()
 	for range 100 {
-		if !await(t.Context(), p.node.system, done) || await(over, p.node.system, done) {
+		if !await(t.Context(), p.node.System, done) || await(over, p.node.System, done) {
 			t.Fatal("the end of the time does not decide")
 		}
 	}
@@ -425,8 +425,8 @@ func TestRecordsOfAnAgentThatComesAgain(t *testing.T) {
 			if !one.placed && name != "its node has left" {
 				continue // it is not taken, or has no other place
 			}
-			if leave(c, l, one.id); p.node.relay.Open() != one.open {
-				t.Errorf("%s, %s, only heard %t: %d records are open, want %d", name, one.id, one.heard, p.node.relay.Open(), one.open)
+			if leave(c, l, one.id); p.node.Relay.Open() != one.open {
+				t.Errorf("%s, %s, only heard %t: %d records are open, want %d", name, one.id, one.heard, p.node.Relay.Open(), one.open)
 			}
 			if one.open == 0 || one.heard {
 				continue
@@ -439,7 +439,7 @@ func TestRecordsOfAnAgentThatComesAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.refreshLocked(one.id)
-			if c.endLocked(c.peers[other], false); p.node.relay.Open() != 0 {
+			if c.endLocked(c.peers[other], false); p.node.Relay.Open() != 0 {
 				t.Errorf("%s, %s: its record has not come along to the node that is lost now", name, one.id)
 			}
 		}
@@ -515,7 +515,7 @@ func TestRecordsOfAnAgentThatLeaves(t *testing.T) {
 		t.Error("it leaves before anything")
 	}
 	request := act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Receiver = "k/a" })
-	if err := p.node.relay.NewLink(relay.Session, nil, relay.Limits{Open: 1, Patience: time.Minute}).Deliver(request, "ann"); err != nil {
+	if err := p.node.Relay.NewLink(relay.Session, nil, relay.Limits{Open: 1, Patience: time.Minute}).Deliver(request, "ann"); err != nil {
 		t.Fatal(err)
 	}
 	if p.free(a); !p.leave(t.Context(), a) || !p.leaves("K/A") {
@@ -523,11 +523,11 @@ func TestRecordsOfAnAgentThatLeaves(t *testing.T) {
 	}
 	v.Release(func(*performatives.Message) error { return nil }) // nobody has the id here now
 	p.node.AgentChanged("k/a")
-	if open := p.node.relay.Open(); open != 1 {
+	if open := p.node.Relay.Open(); open != 1 {
 		t.Errorf("%d records are open after it has stopped to leave, want 1", open)
 	}
 	p.ended(a)
-	if open := p.node.relay.Open(); open != 0 {
+	if open := p.node.Relay.Open(); open != 0 {
 		t.Errorf("%d records are open after it has ended", open)
 	}
 	if p.leaves("k/a") || p.runOf("k/a").number != 0 {
@@ -576,7 +576,7 @@ func TestQuestion(t *testing.T) {
 		}
 		asked = c.peers[n2.peer]
 		p.ask(asked, note{Step: stepOffer, Agent: "k/a"}) // an earlier one
-		got, letters := p.ask(asked, note{Step: stepOffer, Agent: "k/a"}), p.node.system.Counts().DeadLetters
+		got, letters := p.ask(asked, note{Step: stepOffer, Agent: "k/a"}), p.node.System.Counts().DeadLetters
 		one.happens()
 		var steps []step
 		for len(got) > 0 {
@@ -585,7 +585,7 @@ func TestQuestion(t *testing.T) {
 		if !slices.Equal(steps, one.want) {
 			t.Errorf("%s: got %q, want %q", name, steps, one.want)
 		}
-		if n := p.node.system.Counts().DeadLetters - letters; n != 0 {
+		if n := p.node.System.Counts().DeadLetters - letters; n != 0 {
 			t.Errorf("%s: %d dead letters", name, n)
 		}
 		p.unanswered(asked)
@@ -635,7 +635,7 @@ func TestTakenBeforeItsAnswer(t *testing.T) {
 			p, k := newPlacing(t)
 			c, n2 := beside(t, p, &sentLinks{})
 			contested := &contests{}
-			p.node.events = contested
+			p.node.Events = contested
 			r := reserved(t, p, "k/a", 0)
 			p.mu.Lock()
 			p.active["k/a"] = &activation{id: "k/a", kind: k, run: run{number: 7, first: 5, offered: true}}
@@ -713,7 +713,7 @@ func TestAnswerByANodeThatHasGone(t *testing.T) {
 					for _, peer := range []cluster.Incarnation{n2, n4} {
 						c.join(cluster.Member{Incarnation: peer})
 					}
-					lost := p.node.system.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{events.KindMessageDeadLettered, events.KindMessageRefused}})
+					lost := p.node.System.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{events.KindMessageDeadLettered, events.KindMessageRefused}})
 					defer lost.Close()
 					heard := heardOver{c.peers[n2], route.IsBehind}
 					if how == "an agent of n2" {
@@ -789,7 +789,7 @@ func TestRequestOfASessionThatMoves(t *testing.T) {
 				}
 				tell(one.known)
 				heard := make(chan *performatives.Message, 1)
-				if _, err := p.node.system.Spawn(t.Context(), actors.Spec{ID: "worker", New: func() actors.Agent { return listening{heard: heard} }}); err != nil {
+				if _, err := p.node.System.Spawn(t.Context(), actors.Spec{ID: "worker", New: func() actors.Agent { return listening{heard: heard} }}); err != nil {
 					t.Fatal(err)
 				}
 				c.peers[nodes[0]].receive(act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Sender, e.Receiver = "asker", "worker" }))
@@ -797,7 +797,7 @@ func TestRequestOfASessionThatMoves(t *testing.T) {
 				tell(one.moves)
 				c.lose(nodes[0], nodeLeft)
 				synctest.Wait()
-				if open := p.node.relay.Open(); open != one.open {
+				if open := p.node.Relay.Open(); open != one.open {
 					t.Errorf("%d requests are open, want %d", open, one.open)
 				}
 				_ = stop(t.Context(), p.node)
@@ -963,7 +963,7 @@ func TestUndeliveredRequestOfAnAsk(t *testing.T) {
 		theirs.Put(directory.Entry{Agent: "far", Hidden: true, Since: 1}, nil)
 		c.Merge(theirs.State())
 		synctest.Wait()
-		self, err := p.node.system.Spawn(t.Context(), actors.Spec{ID: "asker", New: func() actors.Agent { return listening{} }})
+		self, err := p.node.System.Spawn(t.Context(), actors.Spec{ID: "asker", New: func() actors.Agent { return listening{} }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -1007,12 +1007,12 @@ func TestUndeliveredAfterItWasPassedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := newPlacing(t)
 		heard := make(chan *performatives.Message, 1)
-		if _, err := p.node.system.Spawn(t.Context(), actors.Spec{ID: "asker", New: func() actors.Agent { return listening{heard: heard} }}); err != nil {
+		if _, err := p.node.System.Spawn(t.Context(), actors.Spec{ID: "asker", New: func() actors.Agent { return listening{heard: heard} }}); err != nil {
 			t.Fatal(err)
 		}
 		m := act(t, "m", performatives.ActRequest, func(e *performatives.Envelope) { e.Sender, e.Receiver = "asker", "k/a" })
 		for code, copied := range map[performatives.Code]bool{performatives.CodeDisconnected: false, performatives.CodeBusy: true} {
-			p.node.relay.NewLink(relay.Node, nil, relay.Limits{}).Undelivered(m.Forward(), &performatives.Refusal{Code: code, Text: "lost"})
+			p.node.Relay.NewLink(relay.Node, nil, relay.Limits{}).Undelivered(m.Forward(), &performatives.Refusal{Code: code, Text: "lost"})
 			synctest.Wait()
 			select {
 			case got := <-heard:
@@ -1142,11 +1142,11 @@ func TestStrangersAreForgotten(t *testing.T) {
 // reserved returns the reservation of an id as that of an agent that has stopped.
 func reserved(t *testing.T, p *placer, id performatives.AgentID, state int) retired {
 	t.Helper()
-	v, err := p.node.system.Reserve(id)
+	v, err := p.node.System.Reserve(id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { v.Release(p.node.system.Send) })
+	t.Cleanup(func() { v.Release(p.node.System.Send) })
 	return retired{Reservation: v, state: make([]byte, state)}
 }
 
@@ -1178,7 +1178,7 @@ func TestLeavesOnce(t *testing.T) {
 		}
 		synctest.Wait()
 		a := p.active["k/a"]
-		r, _ := p.node.system.Find("k/a")
+		r, _ := p.node.System.Find("k/a")
 		self, _ := r.Local()
 		p.passivate(a, self)
 		if p.leaves("k/a") || a.busy != nil {
@@ -1268,7 +1268,7 @@ func TestFarewellOfAnotherNode(t *testing.T) {
 	theirs.Put(directory.Entry{Agent: hostEntry("k"), Hidden: true, Hosts: true, Since: 1}, nil)
 	theirs.Put(directory.Entry{Agent: "a", Hidden: true, Since: 1}, nil)
 	p.handleNote(n2, asMessage(t, n2, note{Step: stepLeaves, Number: 7, State: theirs.State()}))
-	if _, known := p.node.system.Find("a"); !known || !n2.leaves.Load() {
+	if _, known := p.node.System.Find("a"); !known || !n2.leaves.Load() {
 		t.Errorf("its agent is known: %t, it leaves: %t", known, n2.leaves.Load())
 	}
 	h, err := performatives.PayloadAs[note](links.last())
@@ -1528,7 +1528,7 @@ func TestQuietAgentIsForgotten(t *testing.T) {
 			p.mu.Lock()
 			active := len(p.active)
 			p.mu.Unlock()
-			if _, here := p.node.system.Find("k/a"); here || active != 1 || p.runOf("boss").number == 0 {
+			if _, here := p.node.System.Find("k/a"); here || active != 1 || p.runOf("boss").number == 0 {
 				t.Errorf("it is here: %t, %d are active", here, active)
 			}
 		}

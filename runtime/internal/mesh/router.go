@@ -40,7 +40,7 @@ func (n *Mesh) route(m *performatives.Message, to route.Entry, waited time.Durat
 				case giveUp != nil:
 					giveUp(err)
 				default:
-					n.system.RefuseCopy(m.Receiver(), m, wire.AsRefusal(err))
+					n.System.RefuseCopy(m.Receiver(), m, wire.AsRefusal(err))
 				}
 			}
 			if n.hold.Again(waited, d.Limit, again) {
@@ -76,7 +76,7 @@ func (n *Mesh) act(m *performatives.Message, d route.Decision) (changed bool, er
 	case route.Activate:
 		return n.activated(m, n.placer.activate(m.Receiver(), m))
 	case route.Beyond:
-		return false, n.sessions.Uplink().Deliver(m)
+		return false, n.Sessions.Uplink().Deliver(m)
 	}
 	l := d.Link.(*nodeLink) //nolint:forcetypeassert // view has no others
 	switch {
@@ -124,12 +124,12 @@ func (n *Mesh) broadcast(m *performatives.Message, fromNode bool) error {
 			return err
 		}
 	}
-	for agent := range n.system.Registered() {
+	for agent := range n.System.Registered() {
 		if agent.ID().Is(m.Sender()) || !n.ours(agent) || !agent.Visible() && !listens(agent, m) {
 			continue
 		}
 		var refusal *performatives.Refusal
-		switch err := n.system.Deliver(agent.ID(), m); {
+		switch err := n.System.Deliver(agent.ID(), m); {
 		case errors.Is(err, performatives.CodeUnknownAgent): // it has gone, or does not run yet
 			continue
 		case errors.As(err, &refusal):
@@ -149,7 +149,7 @@ func (n *Mesh) broadcast(m *performatives.Message, fromNode bool) error {
 		return &performatives.Refusal{Code: performatives.CodeUnknownAgent, About: m.ID(), Text: "there is no agent to broadcast to"}
 	}
 	for _, f := range failed {
-		n.system.RefuseCopy(f.From, m, f)
+		n.System.RefuseCopy(f.From, m, f)
 	}
 	return first
 }

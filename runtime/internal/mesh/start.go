@@ -63,8 +63,8 @@ func (n *Mesh) Join(o Options, all []*codons.Codon, log *slog.Logger) (err error
 	}
 	c.mu.Unlock()
 	c.links, err = o.Network.Links(nodelink.LinksOptions{
-		Self: c.self, Handler: linkHandler{c}, Dialect: grpc.Dialect{}, Dial: dialing(o.TLS), Stamper: n.system,
-		Link: nodelink.Options{Tables: HashesOf(all...)}, Timeout: o.LinkTimeout, Pause: n.system.Pause, Logger: n.system.Logger(),
+		Self: c.self, Handler: linkHandler{c}, Dialect: grpc.Dialect{}, Dial: dialing(o.TLS), Stamper: n.System,
+		Link: nodelink.Options{Tables: HashesOf(all...)}, Timeout: o.LinkTimeout, Pause: n.System.Pause, Logger: n.System.Logger(),
 	})
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (c *clustered) listen(o Options) error {
 		if config != nil { // only nodes connect there
 			config.ClientAuth = tls.RequireAndVerifyClientCert
 		}
-		l, err := grpc.ListenNodes(grpc.Options{Addr: cmp.Or(o.Links, net.JoinHostPort(gossip, "0")), TLS: config, Links: c.accept}, c.node.system.Logger())
+		l, err := grpc.ListenNodes(grpc.Options{Addr: cmp.Or(o.Links, net.JoinHostPort(gossip, "0")), TLS: config, Links: c.accept}, c.node.System.Logger())
 		if err != nil {
 			return fmt.Errorf("listen for links: %w", err)
 		}
@@ -142,7 +142,7 @@ func (c *clustered) accept(s *grpc.LinkStream) {
 		if unknown := (*nodelink.UnknownNodeError)(nil); errors.As(err, &unknown) { // it joins or leaves just now; its log and members' say if that goes on
 			level = slog.LevelDebug
 		}
-		c.node.system.Logger().Log(context.Background(), level, "a link was refused", "addr", s.Addr(), "err", err) //nolint:forbidigo // for the log only
+		c.node.System.Logger().Log(context.Background(), level, "a link was refused", "addr", s.Addr(), "err", err) //nolint:forbidigo // for the log only
 	}
 }
 
@@ -167,7 +167,7 @@ func (n *Mesh) Leave(ctx context.Context) (err error) {
 		}
 		if c.members != nil {
 			if left := c.members.Leave(ctx); left != nil { // they see that it has failed
-				n.system.Logger().Warn("the other nodes may not know that this one has left", "err", left)
+				n.System.Logger().Warn("the other nodes may not know that this one has left", "err", left)
 			}
 			err = cmp.Or(err, c.members.Stop(ctx))
 		}
@@ -197,7 +197,7 @@ func (c linkHandler) Connected(peer cluster.Incarnation, differ []string) {
 	}
 	c.mu.Unlock()
 	c.fetch()
-	c.node.events.MemberLinked(peer.Name, peer.Epoch, differ)
+	c.node.Events.MemberLinked(peer.Name, peer.Epoch, differ)
 }
 
 // Received routes a message of another node.
@@ -212,7 +212,7 @@ func (c linkHandler) Received(peer cluster.Incarnation, m *performatives.Message
 		l.receive(m)
 		return
 	}
-	_ = c.node.relay.Refuse(m, errNodeGone)
+	_ = c.node.Relay.Refuse(m, errNodeGone)
 }
 
 // Undelivered handles a message that was not delivered to another node.
@@ -221,7 +221,7 @@ func (c linkHandler) Undelivered(peer cluster.Incarnation, m *performatives.Mess
 	switch {
 	case m.Protocol() == placementProtocol && m.Sender().Is(c.node.self): // a question has ended with the link
 	case l == nil:
-		c.node.system.DeadLetter(string(m.Receiver()), m, why.Code)
+		c.node.System.DeadLetter(string(m.Receiver()), m, why.Code)
 	case why.Code == performatives.CodeDisconnected: // it may have arrived
 		l.Undelivered(m, why)
 	case m.InReplyTo() != "" && l.left, c.heard.strays(m.Receiver()): // the node was to pass it on, and has gone

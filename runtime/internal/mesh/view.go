@@ -25,7 +25,7 @@ func way(l *nodeLink) route.Link {
 
 // Entry implements [route.View].
 func (v view) Entry(id performatives.AgentID) route.Entry {
-	r, _ := v.n.system.Find(id)
+	r, _ := v.n.System.Find(id)
 	return entryOf(r)
 }
 
@@ -92,13 +92,13 @@ func (v view) Run(id performatives.AgentID) route.Run {
 
 // Uplink implements [route.View].
 func (v view) Uplink() (there, connected bool) {
-	u := v.n.sessions.Uplink()
+	u := v.n.Sessions.Uplink()
 	return u != nil, u.Connected()
 }
 
 // HasRun implements [route.View].
 func (v view) HasRun(id performatives.AgentID) bool {
-	return v.n.system.HasRun(id) || v.n.placer.ctx.Err() != nil
+	return v.n.System.HasRun(id) || v.n.placer.ctx.Err() != nil
 }
 
 // Unreachable implements [route.View].

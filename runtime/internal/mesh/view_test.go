@@ -53,7 +53,7 @@ func TestView(t *testing.T) {
 	if e := v.Entry("k/a"); e != (route.Entry{}) {
 		t.Errorf("before it is in the directory: %+v", e)
 	}
-	r, err := p.node.system.Register("k/a", &nodeAgent{Entry: directory.Entry{Agent: "k/a", Placed: true}, link: n2})
+	r, err := p.node.System.Register("k/a", &nodeAgent{Entry: directory.Entry{Agent: "k/a", Placed: true}, link: n2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestView(t *testing.T) {
 	if to, handed := v.HandedTo("K/A"); to != n2 || !handed {
 		t.Errorf("it is handed to %v: %t", to, handed)
 	}
-	ours, err := p.node.system.Register("ui", &sessions.Agent{})
+	ours, err := p.node.System.Register("ui", &sessions.Agent{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,9 +221,9 @@ func TestMessageBeyondAnUplinkThatHasGone(t *testing.T) {
 	}
 	m := act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Receiver = "far" })
 	for _, m := range []*performatives.Message{m, m.Forward()} {
-		before := p.node.system.Counts().Refused
+		before := p.node.System.Counts().Refused
 		n2.receive(m)
-		if refused := p.node.system.Counts().Refused - before; refused != 1 {
+		if refused := p.node.System.Counts().Refused - before; refused != 1 {
 			t.Errorf("passed on %d times, it is refused %d times", m.Forwards(), refused)
 		}
 	}
@@ -312,9 +312,9 @@ func TestDecisionThatIsAlwaysOutOfDate(t *testing.T) {
 		decided++
 		return route.Decision{Do: route.Pass, Link: n2}
 	}
-	before := p.node.system.Counts().Refused
+	before := p.node.System.Counts().Refused
 	n2.receive(act(t, "q", performatives.ActRequest, toPlaced))
-	if refused := p.node.system.Counts().Refused - before; decided != maxDecisions || refused != 1 {
+	if refused := p.node.System.Counts().Refused - before; decided != maxDecisions || refused != 1 {
 		t.Errorf("decided %d times, refused %d times", decided, refused)
 	}
 	if err := p.node.Route(act(t, "r", performatives.ActRequest, toPlaced)); err == nil || decided != 2*maxDecisions {
@@ -338,7 +338,7 @@ func TestNextDecisionSeesTheDirectory(t *testing.T) {
 	var found []bool
 	p.node.decide = func(_ route.View, to route.Entry, _ *performatives.Message, _ route.Link, _ time.Duration) route.Decision {
 		if found = append(found, to.Agent != nil); len(found) == 1 {
-			if _, err := p.node.system.Register(m.Receiver(), nowhere{}); err != nil {
+			if _, err := p.node.System.Register(m.Receiver(), nowhere{}); err != nil {
 				t.Error(err)
 			}
 		}
