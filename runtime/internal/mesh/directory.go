@@ -41,9 +41,7 @@ func (c *clustered) agentChanged(id performatives.AgentID) {
 	if !ok { // another node may have one of that id
 		c.outdateLocked(id)
 	}
-	if delta != nil {
-		c.spreadLocked(delta)
-	}
+	c.spreadLocked(delta)
 }
 
 // hasBegun reports whether the node has joined a cluster, also if it has left.
@@ -63,27 +61,33 @@ const (
 	burstTime = 100 * time.Millisecond
 )
 
-// spreadLocked tells the other nodes of a change.
+// spreadLocked tells the other nodes of a change, unless that is nil, or the node has no cluster.
 func (c *clustered) spreadLocked(delta []byte) {
-	now := time.Now()
-	if now.Sub(c.burst.began) > burstTime {
-		c.burst.began, c.burst.deltas = now, 0
-	}
-	if c.burst.deltas++; c.burst.deltas <= burstSize {
-		_ = c.members.Broadcast(delta) // the error is that the membership has stopped
+	if delta == nil || c.members == nil {
 		return
 	}
-	if !c.burst.scheduled {
-		c.burst.scheduled = true
-		c.node.System.AfterFunc(burstTime, func() { c.node.System.Work(c.spreadAll) })
+	if c.burst == 0 {
+		c.node.System.AfterFunc(burstTime, c.endBurst)
 	}
+	if c.burst++; c.burst <= burstSize {
+		_ = c.members.Broadcast(delta) // the error is that the membership has stopped
+	}
+}
+
+// endBurst ends a burst. If the others were not told of all of its changes, they get the state.
+func (c *clustered) endBurst() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.burst > burstSize {
+		c.node.System.Work(c.spreadAll)
+	}
+	c.burst = 0
 }
 
 // spreadAll sends the other nodes the state of this node's own agents. A node that it does not
 // reach gets the state by push/pull.
 func (c *clustered) spreadAll() {
 	c.mu.Lock()
-	c.burst.scheduled = false
 	state := c.replica.OwnState()
 	c.mu.Unlock()
 	for _, l := range *c.current.Load() {
@@ -231,7 +235,7 @@ func (c *clustered) refresh() {
 		c.scheduled = len(ids) > 0
 		c.mu.Unlock()
 		if len(ids) == 0 {
-			c.fetch()
+			c.fetch(false)
 			return
 		}
 		for _, id := range ids {
@@ -425,53 +429,45 @@ func (c *clustered) introduce(to cluster.Incarnation) {
 	c.links.Control(to, append([]byte{controlState}, state...))
 }
 
-// fetchAgain is how long an answer to a request for capabilities may take before the request is
+// fetchAgain is how long the requests for capabilities wait until those without an answer are
 // repeated.
 const fetchAgain = time.Second
 
-// request is the latest request for a text of capabilities.
-type request struct {
-	at    time.Time
-	times int // how many there were
-}
-
-// fetch asks nodes for the texts of capabilities that are missing. Those that have not come are
-// asked for again, of another node if more than one has them. A node that is not connected is asked
-// when it is.
-func (c *clustered) fetch() {
+// fetch asks nodes for the texts of capabilities that are missing: for those that it has not asked
+// for yet, or again for all. It asks for them again every fetchAgain until they have come, of
+// another node if more than one has them. A node that is not connected is asked when it is.
+func (c *clustered) fetch(again bool) {
 	c.mu.Lock()
-	from := c.requestLocked(time.Now())
-	again := len(c.asked) > 0 && !c.fetching
-	c.fetching = c.fetching || again
+	from := c.requestLocked(again)
+	repeat := len(c.asked) > 0 && !c.fetching
+	c.fetching = c.fetching || repeat
 	c.mu.Unlock()
 	for _, want := range from {
 		c.links.Control(want.From[0], append([]byte{controlFetch}, want.Digest[:]...))
 	}
-	if again {
+	if repeat {
 		c.node.System.AfterFunc(fetchAgain, func() {
 			c.mu.Lock()
 			c.fetching = false
 			c.mu.Unlock()
-			c.fetch()
+			c.fetch(true)
 		})
 	}
 }
 
 // requestLocked records the requests for capabilities that are due, and returns them. The first
 // node of From is the one to ask.
-func (c *clustered) requestLocked(now time.Time) (all []directory.Want) {
+func (c *clustered) requestLocked(again bool) (all []directory.Want) {
 	missing := c.replica.Missing()
-	asked := make(map[directory.Digest]request, len(missing))
+	asked := make(map[directory.Digest]int, len(missing))
 	for _, want := range missing {
-		last := c.asked[want.Digest]
+		times := c.asked[want.Digest]
 		want.From = slices.DeleteFunc(want.From, func(of cluster.Incarnation) bool { return c.linkTo(of) == nil })
-		if now.Sub(last.at) >= fetchAgain {
-			if len(want.From) > 0 {
-				all = append(all, directory.Want{Digest: want.Digest, From: want.From[last.times%len(want.From):]})
-			}
-			last = request{now, last.times + 1}
+		if len(want.From) > 0 && (again || times == 0) {
+			all = append(all, directory.Want{Digest: want.Digest, From: want.From[times%len(want.From):]})
+			times++
 		}
-		asked[want.Digest] = last
+		asked[want.Digest] = times
 	}
 	c.asked = asked
 	return all

@@ -25,9 +25,7 @@ func (c *clustered) hosting(kind string, on bool) {
 	if on {
 		delta = c.replica.Put(directory.Entry{Agent: hostEntry(kind), Hidden: true, Hosts: true, Since: 1}, nil)
 	}
-	if delta != nil && c.members != nil {
-		c.spreadLocked(delta)
-	}
+	c.spreadLocked(delta)
 }
 
 // hostsOf returns the links to the other nodes that host a kind.
@@ -103,9 +101,7 @@ func (c *clustered) handOver(id performatives.AgentID, to cluster.Incarnation) {
 // dropHandedLocked removes the entry of an agent that was handed over.
 func (c *clustered) dropHandedLocked(key performatives.AgentID) {
 	delete(c.handed, key)
-	if delta := c.replica.Remove(key); delta != nil {
-		c.spreadLocked(delta)
-	}
+	c.spreadLocked(c.replica.Remove(key))
 }
 
 // leaving tells the other members that the node is about to leave.

@@ -191,12 +191,7 @@ func (c linkHandler) Connected(peer cluster.Incarnation, differ []string) {
 		l.connected(differ)
 	}
 	c.introduce(peer)
-	c.mu.Lock()
-	for digest, last := range c.asked { // a request over an earlier stream may be lost
-		c.asked[digest] = request{times: last.times}
-	}
-	c.mu.Unlock()
-	c.fetch()
+	c.fetch(true) // a request over an earlier stream may be lost
 	c.node.Events.MemberLinked(peer.Name, peer.Epoch, differ)
 }
 
