@@ -128,7 +128,7 @@ func (p *placer) pick(id performatives.AgentID, except ...*nodeLink) (at route.H
 			names = append(names, l.peer.Name)
 		}
 	}
-	at.Placed = true
+	at.Placed, at.May = true, here
 	switch first := placement.Pick(id, names); {
 	case here && first == p.node.Name():
 		at.Here = true

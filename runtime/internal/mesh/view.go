@@ -56,12 +56,6 @@ func (v view) Host(id performatives.AgentID, except route.Link) route.Host {
 	return v.n.placer.pick(id)
 }
 
-// MayHost implements [route.View].
-func (v view) MayHost(id performatives.AgentID) bool {
-	_, hosts := v.n.placer.kindOf(id)
-	return hosts
-}
-
 // RunsElsewhere implements [route.View]. If the directory has the agent at another node, and it is
 // not registered here, that node has not joined yet: the others may know it already. To activate
 // the agent here would begin a second run of it.

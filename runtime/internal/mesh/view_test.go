@@ -47,9 +47,18 @@ func TestView(t *testing.T) {
 	if h := v.Host("k/a", n2); h != (route.Host{Placed: true}) {
 		t.Errorf("the host besides n2 is %+v", h)
 	}
-	if h := v.Host("other/a", nil); h != (route.Host{}) || v.MayHost("k/a") || v.MayHost("other/a") {
-		t.Errorf("of no kind: %+v, this node may host: %t", h, v.MayHost("k/a"))
+	if h := v.Host("other/a", nil); h != (route.Host{}) {
+		t.Errorf("of no kind: %+v", h)
 	}
+	p.mu.Lock()
+	p.draining = false
+	p.mu.Unlock()
+	if h := v.Host("k/a", n2); h != (route.Host{Placed: true, Here: true, May: true}) {
+		t.Errorf("the host besides n2, when this node does not drain, is %+v", h)
+	}
+	p.mu.Lock()
+	p.draining = true
+	p.mu.Unlock()
 	if e := v.Entry("k/a"); e != (route.Entry{}) {
 		t.Errorf("before it is in the directory: %+v", e)
 	}

@@ -34,6 +34,7 @@ type Host struct {
 	Placed bool // there is such a kind
 	Here   bool // at this node
 	Link   Link // at another node
+	May    bool // this node may run it, wherever it is to run
 }
 
 // Run is the run of a placed agent on this node. The zero value says that there is none.
@@ -55,8 +56,6 @@ type View interface {
 	Strays(performatives.AgentID) bool
 	// Host picks the node which is to run an agent of a kind, among those but except.
 	Host(id performatives.AgentID, except Link) Host
-	// MayHost reports whether this node may run an agent of a kind.
-	MayHost(performatives.AgentID) bool
 	// RunsElsewhere reports whether another node runs an agent of a kind, by what nodes tell of
 	// it, which may not have joined yet.
 	RunsElsewhere(performatives.AgentID) bool
@@ -323,7 +322,7 @@ func next(v View, m *performatives.Message, e Entry, from Link) Link {
 // they may stays here, if it can.
 func host(v View, m *performatives.Message, except Link) Host {
 	h := v.Host(m.Receiver(), except)
-	if h.Placed && m.Forwards() >= MaxForwards && v.MayHost(m.Receiver()) {
+	if h.May && m.Forwards() >= MaxForwards {
 		h.Here, h.Link = true, nil
 	}
 	return h

@@ -52,7 +52,6 @@ func of[T any](id performatives.AgentID, to, sender T) T {
 func (k *known) Entry(id performatives.AgentID) Entry     { return of(id, k.entry, k.sender) }
 func (k *known) Heard(id performatives.AgentID) Link      { return of(id, k.heard, k.heardOf) }
 func (k *known) Strays(performatives.AgentID) bool        { return k.strays }
-func (k *known) MayHost(performatives.AgentID) bool       { return k.mayHost }
 func (k *known) RunsElsewhere(performatives.AgentID) bool { return k.elsewhere }
 func (k *known) HandedTo(performatives.AgentID) (Link, bool) {
 	return k.handedTo, k.handed
@@ -64,11 +63,12 @@ func (k *known) Unreachable(performatives.AgentID) string { return k.unreachable
 func (*known) Name() string                               { return "n1" }
 
 func (k *known) Host(_ performatives.AgentID, except Link) Host {
-	if except == nil {
-		return k.hostAny
+	h := k.hostAny
+	if except != nil {
+		k.exceptedForHost, h = except, k.host
 	}
-	k.exceptedForHost = except
-	return k.host
+	h.May = k.mayHost
+	return h
 }
 
 // The nodes and agents of the rows.
