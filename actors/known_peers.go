@@ -1,7 +1,6 @@
 package actors
 
 import (
-	"strings"
 	"sync"
 	"weak"
 
@@ -81,7 +80,7 @@ type knownPeer struct {
 func (p *knownPeers) add(id performatives.AgentID, current weak.Pointer[cell]) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	id = copied(id) // also for a known peer: an assignment replaces the key
+	id = id.Clone() // also for a known peer: an assignment replaces the key
 	if peer, ok := p.known[id]; ok {
 		p.known[id] = knownPeer{current, peer.slot}
 		return
@@ -104,16 +103,10 @@ func (p *knownPeers) expect(id performatives.AgentID, n int) {
 	if p.expected == nil {
 		p.expected = make(map[performatives.AgentID]int)
 	}
-	id = copied(id)
+	id = id.Clone()
 	if p.expected[id] += n; p.expected[id] == 0 {
 		delete(p.expected, id)
 	}
-}
-
-// copied returns a copy of an id that is kept: the id may be a part of a longer text, such as all
-// names of a message.
-func copied(id performatives.AgentID) performatives.AgentID {
-	return performatives.AgentID(strings.Clone(string(id)))
 }
 
 func (p *knownPeers) remove(id performatives.AgentID) {

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"sort"
-	"strings"
 	"sync"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -188,7 +187,7 @@ type stoppedAgents struct {
 }
 
 func (s *stoppedAgents) add(id performatives.AgentID) {
-	id = performatives.AgentID(strings.Clone(string(id.Fold()))) // a copy: the id may be a substring of a whole message
+	id = id.Fold().Clone()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ids == nil {

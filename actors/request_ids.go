@@ -135,7 +135,7 @@ func (t *takenOn) add(one TakenOn, now time.Time) {
 	if t == nil {
 		return
 	}
-	one.Sender, one.ID = performatives.AgentID(strings.Clone(string(one.Sender))), performatives.MessageID(strings.Clone(string(one.ID))) // they may be parts of messages
+	one.Sender, one.ID = one.Sender.Clone(), performatives.MessageID(strings.Clone(string(one.ID))) // they may be parts of messages
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.all = append(t.all, one)

@@ -21,6 +21,10 @@ type AgentID string
 // allocate when id is lower case already.
 func (id AgentID) Fold() AgentID { return AgentID(strings.ToLower(string(id))) }
 
+// Clone returns a copy of id. An id that is kept is copied, because it may be a part of a longer
+// text, such as all names of a message.
+func (id AgentID) Clone() AgentID { return AgentID(strings.Clone(string(id))) }
+
 // Is reports whether both ids name the same agent. It agrees with Fold, which
 // strings.EqualFold does not for letters with more than two forms, such as ſ.
 func (id AgentID) Is(other AgentID) bool {

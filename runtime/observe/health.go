@@ -3,7 +3,6 @@ package observe
 import (
 	"hash/maphash"
 	"math/bits"
-	"strings"
 	"sync"
 	"time"
 
@@ -154,7 +153,7 @@ func (h *health) of(folded performatives.AgentID) *vitals {
 	v := h.agents[folded]
 	if v == nil && len(h.agents) < maxVitals {
 		v = new(vitals)
-		h.agents[performatives.AgentID(strings.Clone(string(folded)))] = v // it may be a part of a message
+		h.agents[folded.Clone()] = v
 	}
 	return v
 }

@@ -58,7 +58,7 @@ func (h *heard) note(id performatives.AgentID, over heardOver) {
 	if before == over || over.how == route.Nothing && before.how != route.Nothing && !before.link.Ended() {
 		return
 	}
-	putWithin(maxHeard, &h.by, cloned(key), over)
+	putWithin(maxHeard, &h.by, key.Clone(), over)
 	h.n.Store(int64(len(h.by)))
 }
 
@@ -141,7 +141,7 @@ func (h *heard) away(node string, ids []performatives.AgentID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, id := range ids {
-		putWithin(maxAbsent, &h.absent, cloned(id), node)
+		putWithin(maxAbsent, &h.absent, id.Clone(), node)
 	}
 }
 

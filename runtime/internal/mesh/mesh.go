@@ -1,7 +1,6 @@
 package mesh
 
 import (
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -133,10 +132,4 @@ func (n *Mesh) HeardAt(id performatives.AgentID) (node string, known bool) {
 		return l.peer.Name, true
 	}
 	return "", false
-}
-
-// cloned returns a copy of an id that is kept: the id may be a part of a longer text, such as all
-// names of a message.
-func cloned(id performatives.AgentID) performatives.AgentID {
-	return performatives.AgentID(strings.Clone(string(id)))
 }

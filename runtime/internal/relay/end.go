@@ -219,7 +219,7 @@ func (r *Relay) tombstoneLocked(t *record) {
 	for i, k := range t.keys {    // which may be parts of messages
 		if r.index[k] == t {
 			delete(r.index, k)
-			k = recordKey{strings.Clone(k.name), cloned(k.asker), cloned(k.worker)}
+			k = recordKey{strings.Clone(k.name), k.asker.Clone(), k.worker.Clone()}
 			t.keys[i], r.index[k] = k, t
 		}
 	}
@@ -231,10 +231,6 @@ func (r *Relay) tombstoneLocked(t *record) {
 		r.removeLocked(r.tombstones.Front().Value.(*record)) //nolint:forcetypeassert // the list has no others
 	}
 	t.kept = r.tombstones.PushBack(t)
-}
-
-func cloned(id performatives.AgentID) performatives.AgentID {
-	return performatives.AgentID(strings.Clone(string(id)))
 }
 
 // sendLast sends the last messages of ended records. At the stop of the node, it tries each once,

@@ -40,7 +40,7 @@ func (p *Peers) speaker(l *link, m *performatives.Message) (*Agent, error) {
 		return nil, err
 	}
 	if l.last = a; id != m.Sender() {
-		l.guests[performatives.AgentID(strings.Clone(string(m.Sender().Fold())))] = id
+		l.guests[m.Sender().Fold().Clone()] = id
 	}
 	return a, nil
 }
