@@ -5,11 +5,49 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/cluster/directory"
 	"github.com/ribosome-agents/ribosome/cluster/placement"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
+
+// Kind is that of package runtime, which has checked it. The durations have no defaults.
+type Kind struct {
+	New            func(id performatives.AgentID) actors.Agent
+	Singleton      bool
+	Idle, MoveTime time.Duration
+	MinMembers     int
+	Labels         map[string]string
+	Spawn          []func(*actors.Spec)
+}
+
+// kind is a registered [Kind].
+type kind struct {
+	Kind
+	name  string // folded
+	hosts bool   // this node may run its agents
+}
+
+// Register registers a kind, which this node hosts if it has its labels. The error is
+// [actors.ErrExists].
+func (n *Mesh) Register(name string, k Kind) error {
+	return n.placer.register(&kind{Kind: k, name: placement.KindOf(performatives.AgentID(name)), hosts: n.hasLabels(k.Labels)})
+}
+
+// hasLabels reports whether the node has all of these labels.
+func (n *Mesh) hasLabels(labels map[string]string) bool {
+	var own map[string]string
+	if n.cluster.members != nil {
+		own = n.cluster.members.Self().Labels
+	}
+	for name, want := range labels {
+		if got, ok := own[name]; !ok || got != want {
+			return false
+		}
+	}
+	return true
+}
 
 // hostEntry is the id of the entry of the directory by which a node says that it hosts a kind. No
 // agent of a kind has it.

@@ -21,6 +21,28 @@ import (
 // dialPatience bounds the time to open a link, and that of each write.
 const dialPatience = 10 * time.Second
 
+// Options are those of package runtime's ClusterOptions, which has checked them.
+type Options struct {
+	Gossip, Advertise string
+	Join              []string
+	JoinTime          time.Duration
+	Profile           membership.Profile
+	Keys              [][]byte
+	Labels            map[string]string
+	Links             string
+	Accept            func(serve func(*grpc.LinkStream))
+	TLS               *tls.Config
+	LinkTimeout       time.Duration
+
+	Network Network // nil: the real one
+}
+
+// Network makes the parts of a cluster that reach other nodes. A simulation has another one.
+type Network interface {
+	Membership(membership.Options) (Joiner, error)
+	Links(nodelink.LinksOptions) (NodeLinks, error)
+}
+
 // Joiner is a membership that joins others by itself. [membership.Gossip] implements it.
 type Joiner interface {
 	membership.Membership

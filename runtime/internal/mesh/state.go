@@ -5,8 +5,6 @@ import (
 
 	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
-	"github.com/ribosome-agents/ribosome/cluster/placement"
-	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // GossipKeys is that of package runtime.
@@ -78,23 +76,3 @@ func (n *Mesh) Joined() bool {
 }
 
 var errJoining = errors.New("the node has just joined, and the link begins")
-
-// Register registers a kind, which this node hosts if it has its labels. The error is
-// [actors.ErrExists].
-func (n *Mesh) Register(name string, k Kind) error {
-	return n.placer.register(&kind{Kind: k, name: placement.KindOf(performatives.AgentID(name)), hosts: n.hasLabels(k.Labels)})
-}
-
-// hasLabels reports whether the node has all of these labels.
-func (n *Mesh) hasLabels(labels map[string]string) bool {
-	var own map[string]string
-	if n.cluster.members != nil {
-		own = n.cluster.members.Self().Labels
-	}
-	for name, want := range labels {
-		if got, ok := own[name]; !ok || got != want {
-			return false
-		}
-	}
-	return true
-}
