@@ -161,7 +161,7 @@ func (c *clustered) join(m cluster.Member) {
 func (c *clustered) addLocked(peer cluster.Incarnation) {
 	l := &nodeLink{node: c.node, cluster: c, peer: peer, agents: make(map[performatives.AgentID]*nodeAgent), asked: make(map[uint64]chan note)}
 	if before := c.peers[peer]; before != nil {
-		l.metBefore = before.metBefore || before.met.Load()
+		l.again, l.metBefore = true, before.metBefore || before.met.Load()
 	}
 	l.Link = c.node.Relay.NewLink(relay.Node, l, relay.Limits{Open: maxNodeOpen, Bytes: maxNodeBytes, Grace: c.node.Grace, Patience: c.node.Patience})
 	c.peers[peer] = l
@@ -238,7 +238,6 @@ func (c linkHandler) Lost(peer cluster.Incarnation) {
 	if l.again && !l.met.Load() { // it was said before: a node that is never reached does not fill the log
 		level = slog.LevelDebug
 	}
-	c.peers[peer].again = true
 	c.node.System.Logger().Log(context.Background(), level, "a node is lost", "peer", peer.Name, "reason", "unreachable") //nolint:forbidigo // for the log only
 	c.node.Events.MemberLost(peer.Name, peer.Epoch, "unreachable")
 	c.mu.Lock()
@@ -284,7 +283,7 @@ func (c *clustered) endLocked(l *nodeLink, left bool) {
 	c.node.placer.unanswered(l)
 	var lost []performatives.AgentID
 	if behind := c.heard.end(heardOver{l, route.IsBehind}); len(behind) > 0 {
-		c.later(strangerTime, func(c *clustered) { c.heard.release(behind) })
+		c.later(strangerTime, func(c *clustered) { c.heard.dropIf(heardOver.strays, behind...) }) // those that were not heard again
 	}
 	for _, id := range c.heard.end(heardOver{l, route.IsThere}) {
 		if !left || !c.node.placer.pick(id).Placed {

@@ -28,12 +28,22 @@ type heard struct {
 }
 
 // heardOver is the link over which an agent was heard. With [route.Nothing], the first message for
-// the agent was sent over it. Once the link has ended, an agent behind the other node is of a third
-// one, which is to join soon.
+// the agent was sent over it.
 type heardOver struct {
 	link *nodeLink
 	how  route.Learn
 }
+
+// lives reports whether the agent is at the other end of the link, and is lost with that. It does
+// not if the other node has passed the agent's messages on, or the link has ended.
+func (o heardOver) lives() bool { return o.how == route.IsThere && !o.link.Ended() }
+
+// strays reports whether the agent is of a third node, and the link has ended. The directory will
+// have the agent as soon as its own node has joined.
+func (o heardOver) strays() bool { return o.how == route.IsBehind && o.link.Ended() }
+
+// unheard reports whether the agent was not heard.
+func (o heardOver) unheard() bool { return o.how == route.Nothing }
 
 // putWithin sets an entry of a map. When there would be more than most, any other is forgotten.
 func putWithin[K comparable, V any](most int, in *map[K]V, key K, v V) {
@@ -68,18 +78,19 @@ func (h *heard) dropLocked(id performatives.AgentID) {
 	h.n.Store(int64(len(h.by)))
 }
 
-// returned notes that a message to a placed agent has not left by a link.
-func (h *heard) returned(id performatives.AgentID) {
-	key := id.Fold()
+// dropIf removes agents, by folded ids, if they are known in one way.
+func (h *heard) dropIf(is func(heardOver) bool, ids ...performatives.AgentID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.by[key].how == route.Nothing {
-		h.dropLocked(key)
+	for _, id := range ids {
+		if over, known := h.by[id]; known && is(over) {
+			h.dropLocked(id)
+		}
 	}
 }
 
 // end returns the folded ids of the agents that were known in one way by a link which has ended,
-// sorted. It removes those of the other node. Those of third nodes stay until release is called.
+// sorted. It removes those of the other node. Those of third nodes stay for a while, as strays.
 func (h *heard) end(over heardOver) (ids []performatives.AgentID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -95,18 +106,6 @@ func (h *heard) end(over heardOver) (ids []performatives.AgentID) {
 	return ids
 }
 
-// release removes the agents of third nodes, by folded ids, that were not heard again since their
-// link has ended.
-func (h *heard) release(ids []performatives.AgentID) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, id := range ids {
-		if over := h.by[id]; over.how == route.IsBehind && over.link.Ended() {
-			h.dropLocked(id)
-		}
-	}
-}
-
 // overOf returns how an agent is known by a link; the zero value if it is not.
 func (h *heard) overOf(id performatives.AgentID) heardOver {
 	if h.n.Load() == 0 {
@@ -119,17 +118,7 @@ func (h *heard) overOf(id performatives.AgentID) heardOver {
 
 // from returns the link over which an agent was heard, or nil.
 func (h *heard) from(id performatives.AgentID) *nodeLink {
-	over := h.overOf(id)
-	if over.how == route.Nothing || over.how == route.IsBehind && over.link.Ended() {
-		return nil
-	}
-	return over.link
-}
-
-// lives returns the link to the node of an agent that was heard, and is lost with that link. It is
-// nil if another node has passed the agent's messages on, or the link has ended.
-func (h *heard) lives(id performatives.AgentID) *nodeLink {
-	if over := h.overOf(id); over.how == route.IsThere && !over.link.Ended() {
+	if over := h.overOf(id); !over.unheard() && !over.strays() {
 		return over.link
 	}
 	return nil
@@ -151,11 +140,4 @@ func (h *heard) forget(id performatives.AgentID) {
 	defer h.mu.Unlock()
 	h.dropLocked(id.Fold())
 	delete(h.absent, id.Fold())
-}
-
-// strays reports whether an agent is of a third node, and was heard over a link which has ended.
-// The directory will have it as soon as its own node has joined.
-func (h *heard) strays(id performatives.AgentID) bool {
-	over := h.overOf(id)
-	return over.how == route.IsBehind && over.link.Ended()
 }

@@ -157,7 +157,7 @@ func (p *placer) reroute(m *performatives.Message, giveUp func(error)) bool {
 	if at.Link == nil && !at.Here || m.Forwards() >= maxReroutes || !route.Opens(m) {
 		return false
 	}
-	p.node.cluster.heard.returned(m.Receiver())
+	p.node.cluster.heard.dropIf(heardOver.unheard, m.Receiver().Fold()) // it has not left by the link
 	p.routeAgain(m, giveUp)
 	return true
 }

@@ -872,10 +872,10 @@ func TestAgentThatIsHeardAgain(t *testing.T) {
 		c.addLocked(other)
 		c.heard.note("asker", heardOver{c.peers[gone], route.IsBehind})
 		c.peers[gone].Close()
-		if !c.heard.strays("asker") {
+		if !c.heard.overOf("asker").strays() {
 			t.Errorf("%s: it is not sought", name)
 		}
-		if happens(); c.heard.strays("asker") {
+		if happens(); c.heard.overOf("asker").strays() {
 			t.Errorf("%s: it is still sought", name)
 		}
 	}

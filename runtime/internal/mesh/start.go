@@ -241,7 +241,7 @@ func (c linkHandler) Undelivered(peer cluster.Incarnation, m *performatives.Mess
 		c.node.System.DeadLetter(string(m.Receiver()), m, why.Code)
 	case why.Code == performatives.CodeDisconnected: // it may have arrived
 		l.Undelivered(m, why)
-	case m.InReplyTo() != "" && l.left, c.heard.strays(m.Receiver()): // the node was to pass it on, and has gone
+	case m.InReplyTo() != "" && l.left, c.heard.overOf(m.Receiver()).strays(): // the node was to pass it on, and has gone
 		c.node.placer.routeAgain(m, func(error) { l.Undelivered(m, why) })
 	case l.toldSender(m):
 		l.Undelivered(m, why)

@@ -46,7 +46,7 @@ func (v view) Heard(id performatives.AgentID) route.Link {
 }
 
 // Strays implements [route.View].
-func (v view) Strays(id performatives.AgentID) bool { return v.n.cluster.heard.strays(id) }
+func (v view) Strays(id performatives.AgentID) bool { return v.n.cluster.heard.overOf(id).strays() }
 
 // Host implements [route.View].
 func (v view) Host(id performatives.AgentID, except route.Link) route.Host {

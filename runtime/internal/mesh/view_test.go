@@ -11,6 +11,7 @@ import (
 	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/cluster/directory"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 	"github.com/ribosome-agents/ribosome/runtime/internal/sessions"
 )
@@ -135,6 +136,7 @@ func TestUnreachable(t *testing.T) {
 func TestHeard(t *testing.T) {
 	p, _ := newPlacing(t)
 	c := newClustered(p.node)
+	p.node.cluster = c
 	h := &c.heard
 	links := make([]*nodeLink, 2)
 	for i, name := range []string{"n2", "n3"} {
@@ -160,18 +162,18 @@ func TestHeard(t *testing.T) {
 		{"nothing", func() { h.forget("a") }, nil, nil, false, 0},
 		{"it is heard", func() { h.note("A", heardOver{n2, route.IsThere}) }, n2, n2, false, 1},
 		{"it is heard again", func() { h.note("a", heardOver{n2, route.IsThere}) }, n2, n2, false, 1},
-		{"it is sent to by n3", func() { h.note("a", heardOver{n3, route.Nothing}); h.returned("a") }, n2, n2, false, 1},
+		{"it is sent to by n3", func() { h.note("a", heardOver{n3, route.Nothing}); h.dropIf(heardOver.unheard, "a") }, n2, n2, false, 1},
 		{"it is heard behind n3", func() { h.note("a", heardOver{n3, route.IsBehind}) }, n3, nil, false, 1},
 		{"another is heard", func() { h.note("B", heardOver{n2, route.IsThere}) }, n3, nil, false, 2},
-		{"n3 has not ended", func() { h.release(both) }, n3, nil, false, 2},
+		{"n3 has not ended", func() { h.dropIf(heardOver.strays, both...) }, n3, nil, false, 2},
 		{"n3 ends", func() { n3.Close() }, nil, nil, true, 2},
 		{"n3 is lost", func() { ends(n3, route.IsThere); ends(n3, route.IsBehind, "a") }, nil, nil, true, 2},
 		{"it is heard at n2", func() { h.note("A", heardOver{n2, route.IsThere}) }, n2, n2, false, 2},
-		{"n3 was lost some time ago", func() { h.release(both) }, n2, n2, false, 2},
+		{"n3 was lost some time ago", func() { h.dropIf(heardOver.strays, both...) }, n2, n2, false, 2},
 		{"n2 ends", func() { n2.Close() }, n2, nil, false, 2},
 		{"n2 is lost", func() { ends(n2, route.IsThere, "a", "b") }, nil, nil, false, 0},
 		{"it is behind n3, and then known", func() { h.note("a", heardOver{n3, route.IsBehind}); h.forget("A") }, nil, nil, false, 0},
-		{"behind n3 for a while", func() { h.note("a", heardOver{n3, route.IsBehind}); h.release(both) }, nil, nil, false, 0},
+		{"behind n3 for a while", func() { h.note("a", heardOver{n3, route.IsBehind}); h.dropIf(heardOver.strays, both...) }, nil, nil, false, 0},
 		{"it is sent to", func() { h.note("A", heardOver{n2, route.Nothing}) }, nil, nil, false, 1},
 		{"n3 has ended", func() { ends(n3, route.Nothing) }, nil, nil, false, 1},
 		{"n2 has ended", func() { ends(n2, route.Nothing, "a"); ends(n2, route.Nothing) }, nil, nil, false, 0},
@@ -180,7 +182,7 @@ func TestHeard(t *testing.T) {
 			h.note("a", heardOver{n3, route.Nothing})
 			ends(n2, route.Nothing)
 		}, nil, nil, false, 1},
-		{"the message comes back", func() { h.returned("A") }, nil, nil, false, 0},
+		{"the message comes back", func() { h.dropIf(heardOver.unheard, "a") }, nil, nil, false, 0},
 		{"it answers", func() {
 			h.note("a", heardOver{n2, route.Nothing})
 			h.note("a", heardOver{n3, route.IsThere})
@@ -190,8 +192,12 @@ func TestHeard(t *testing.T) {
 		{"the directory has it", func() { h.note("a", heardOver{n2, route.Nothing}); h.forget("A"); ends(n2, route.Nothing) }, nil, nil, false, 0},
 	} {
 		step.do()
-		if from, lives, strays := h.from("A"), h.lives("A"), h.strays("A"); from != step.from || lives != step.lives || strays != step.strays {
-			t.Errorf("%s: heard over %p, lives at %p, strays: %t, want %p, %p, %t", step.does, from, lives, strays, step.from, step.lives, step.strays)
+		var home *relay.Link
+		if step.lives != nil {
+			home = step.lives.Link
+		}
+		if from, lives, strays := h.from("A"), p.node.LinkOf("A"), h.overOf("A").strays(); from != step.from || lives != home || strays != step.strays {
+			t.Errorf("%s: heard over %p, lives at %p, strays: %t, want %p, %p, %t", step.does, from, lives, strays, step.from, home, step.strays)
 		}
 		if known := len(h.by); known != step.known || h.n.Load() != int64(known) {
 			t.Errorf("%s: %d are known, counted %d, want %d", step.does, known, h.n.Load(), step.known)
@@ -293,11 +299,15 @@ func TestFirstMessageIsRemembered(t *testing.T) {
 // A message that comes back is not passed on for ever, and an answer not at all.
 func TestRerouteHasAnEnd(t *testing.T) {
 	p, _ := newPlacing(t)
-	beside(t, p, &sentLinks{})
+	c, n2 := beside(t, p, &sentLinks{})
 	giveUp := func(err error) { t.Errorf("given up: %v", err) }
 	m := act(t, "q", performatives.ActRequest, toPlaced)
+	c.heard.note(m.Receiver(), heardOver{n2, route.Nothing})
 	if !p.reroute(m, giveUp) {
 		t.Error("it is not passed on once")
+	}
+	if over := c.heard.overOf(m.Receiver()); over.link != nil {
+		t.Error("it is taken for one that has left by the link")
 	}
 	for range maxReroutes {
 		m = m.Forward()
