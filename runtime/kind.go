@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -89,12 +90,7 @@ func (n *Node) RegisterKind(name string, k Kind) error {
 	if err := k.validate(name); err != nil {
 		return fmt.Errorf("runtime: register the kind %.64q: %w", name, err)
 	}
-	if k.Idle == 0 {
-		k.Idle = DefaultIdle
-	}
-	if k.MoveTime == 0 {
-		k.MoveTime = DefaultMoveTime
-	}
+	k.Idle, k.MoveTime = cmp.Or(k.Idle, DefaultIdle), cmp.Or(k.MoveTime, DefaultMoveTime)
 	if err := n.mesh.Register(name, mesh.Kind(k)); err != nil {
 		return fmt.Errorf("runtime: register the kind %.64q: %w", name, err)
 	}

@@ -73,23 +73,20 @@ func (o PeerOptions) withDefaults() PeerOptions {
 }
 
 func (o PeerOptions) validate() error {
-	for _, f := range [...]struct {
-		name     string
-		negative bool
-		value    any
-	}{
-		{"MaxAgents", o.MaxAgents < 0, o.MaxAgents},
-		{"MaxOpen", o.MaxOpen < 0, o.MaxOpen},
-		{"MaxBytes", o.MaxBytes < 0, o.MaxBytes},
-		{"Grace", o.Grace < 0, o.Grace},
-		{"Patience", o.Patience < 0, o.Patience},
-		{"DrainTime", o.DrainTime < 0, o.DrainTime},
-	} {
-		if f.negative {
-			return fmt.Errorf("runtime: PeerOptions.%s is %v", f.name, f.value)
-		}
-	}
-	if slices.Contains(o.Operators, "") {
+	switch {
+	case o.MaxAgents < 0:
+		return fmt.Errorf("runtime: PeerOptions.MaxAgents is %d", o.MaxAgents)
+	case o.MaxOpen < 0:
+		return fmt.Errorf("runtime: PeerOptions.MaxOpen is %d", o.MaxOpen)
+	case o.MaxBytes < 0:
+		return fmt.Errorf("runtime: PeerOptions.MaxBytes is %d", o.MaxBytes)
+	case o.Grace < 0:
+		return fmt.Errorf("runtime: PeerOptions.Grace is %v", o.Grace)
+	case o.Patience < 0:
+		return fmt.Errorf("runtime: PeerOptions.Patience is %v", o.Patience)
+	case o.DrainTime < 0:
+		return fmt.Errorf("runtime: PeerOptions.DrainTime is %v", o.DrainTime)
+	case slices.Contains(o.Operators, ""):
 		return errors.New("runtime: PeerOptions.Operators has an empty name")
 	}
 	return nil

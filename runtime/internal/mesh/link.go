@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -186,14 +187,7 @@ func (n *Mesh) ours(r *actors.Registration) bool {
 // answer tells the sender of a message that this copy of it was not delivered.
 func (l *nodeLink) answer(m *performatives.Message, err error) {
 	r := wire.AsRefusal(err)
-	from := r.From
-	if from == "" {
-		from = m.Receiver()
-	}
-	if from == "" {
-		from = l.node.self
-	}
-	refusal := m.RefuseCopy(from, l.node.System.Stamp(), r)
+	refusal := m.RefuseCopy(cmp.Or(r.From, m.Receiver(), l.node.self), l.node.System.Stamp(), r)
 	switch {
 	case refusal == nil:
 		return // it is a dead letter, and counted
