@@ -2,7 +2,6 @@ package mesh
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"maps"
 	"slices"
@@ -89,19 +88,6 @@ const (
 	maxNodeOpen  = 1 << 20
 	maxNodeBytes = 1 << 30
 )
-
-// broadcast sends one copy to each other node, and reports whether one takes it. The error is that
-// of a message which no link can carry.
-func (c *clustered) broadcast(m *performatives.Message) (reached bool, err error) {
-	for _, l := range *c.current.Load() {
-		err := l.Send(m)
-		if errors.Is(err, performatives.CodeInvalidPayload) {
-			return false, err
-		}
-		reached = err == nil || reached
-	}
-	return reached, nil
-}
 
 // memberChanged handles a change of the membership. The calls are in order.
 func (c *clustered) memberChanged(e membership.Event) {

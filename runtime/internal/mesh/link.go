@@ -64,20 +64,12 @@ func (l *nodeLink) toldSender(m *performatives.Message) bool {
 // different versions.
 func (l *nodeLink) Send(m *performatives.Message) error {
 	if differ := l.differ.Load(); differ != nil {
-		if codon := l.node.codonOf(m); slices.Contains(*differ, codon) {
+		if codon := cmp.Or(m.Protocol(), l.node.System.ProtocolOf(m)); slices.Contains(*differ, codon) {
 			return m.Refused(performatives.CodeIncapable,
 				fmt.Sprintf("the nodes %s and %s have different versions of the codon %s", l.node.Name(), l.peer.Name, codon))
 		}
 	}
 	return l.cluster.links.Send(l.peer, m)
-}
-
-// codonOf returns the name of the codon that a message belongs to; empty: none is known.
-func (n *Mesh) codonOf(m *performatives.Message) string {
-	if name := m.Protocol(); name != "" {
-		return name
-	}
-	return n.System.ProtocolOf(m)
 }
 
 // connected notes the codons of which the two nodes have different versions, each time that they
@@ -98,40 +90,30 @@ func (l *nodeLink) connected(differ []string) {
 // Gone implements [route.Link].
 func (l *nodeLink) Gone() string { return nodeLost(l.peer).ErrorText }
 
-// receive routes a message of the other node: see [route.Decide].
-func (l *nodeLink) receive(m *performatives.Message) { l.receiveAgain(m, 0) }
-
-// receiveAgain is receive for a message that has waited since it was decided on last.
-func (l *nodeLink) receiveAgain(m *performatives.Message, waited time.Duration) {
-	d := l.route(m, waited)
-	if d.Do != route.Wait || l.node.hold.Again(waited, d.Limit, func(next time.Duration) { l.receiveAgain(m, next) }) {
-		return
-	}
-	l.answer(m, l.node.Relay.Refuse(m, d.Why))
-}
-
-// route acts on the decision about a message of the other node, unless it has to wait. An error is
-// counted, and told to the sender.
-func (l *nodeLink) route(m *performatives.Message, waited time.Duration) (d route.Decision) {
+// receive routes a message of the other node, which has waited for some time since it was decided
+// on last: see [route.Decide]. An error is counted, and told to the sender.
+func (l *nodeLink) receive(m *performatives.Message, waited time.Duration) {
 	l.BeginReceive()
 	defer l.EndReceive()
-	changed, err := true, error(nil)
-	for n := 0; changed && n < maxDecisions; n++ {
-		if d = l.node.decide(view{l.node}, view{l.node}.Entry(m.Receiver()), m, l, waited); d.Do == route.Wait {
-			return d
+	var err error
+	for range maxDecisions {
+		d := l.node.decide(view{l.node}, view{l.node}.Entry(m.Receiver()), m, l, waited)
+		if d.Do == route.Wait {
+			if !l.node.hold.Again(waited, d.Limit, func(next time.Duration) { l.receive(m, next) }) {
+				l.answer(m, l.node.Relay.Refuse(m, d.Why))
+			}
+			return
 		}
 		if d.Learn != route.Nothing {
 			l.cluster.heard.note(m.Sender(), heardOver{l, d.Learn})
 		}
-		changed, err = l.act(m, d)
+		var changed bool
+		if changed, err = l.act(m, d); !changed {
+			l.answer(m, err)
+			return
+		}
 	}
-	if changed {
-		err = l.node.Relay.Refuse(m, err)
-	}
-	if err != nil {
-		l.answer(m, err)
-	}
-	return d
+	l.answer(m, l.node.Relay.Refuse(m, err))
 }
 
 // act acts on a decision about a message of the other node. It reports whether the decision was out
@@ -184,8 +166,11 @@ func (n *Mesh) ours(r *actors.Registration) bool {
 	return !elsewhere
 }
 
-// answer tells the sender of a message that this copy of it was not delivered.
+// answer tells the sender of a message that this copy of it was not delivered, unless it was.
 func (l *nodeLink) answer(m *performatives.Message, err error) {
+	if err == nil {
+		return
+	}
 	r := wire.AsRefusal(err)
 	refusal := m.RefuseCopy(cmp.Or(r.From, m.Receiver(), l.node.self), l.node.System.Stamp(), r)
 	switch {

@@ -262,15 +262,14 @@ func (l *partlyDown) Send(peer cluster.Incarnation, _ *performatives.Message) er
 func TestBroadcastToNodes(t *testing.T) {
 	long := &performatives.Refusal{Code: performatives.CodeInvalidPayload}
 	for name, one := range map[string]struct {
-		down    map[string]error
-		reached bool
-		err     error
+		down map[string]error
+		err  error
 	}{
-		"to all":         {nil, true, nil},
-		"to the first":   {map[string]error{"n3": errNodeGone}, true, nil},
-		"to the second":  {map[string]error{"n2": errNodeGone}, true, nil},
-		"to none":        {map[string]error{"n2": errNodeGone, "n3": errNodeGone}, false, nil},
-		"it is too long": {map[string]error{"n3": long}, false, performatives.CodeInvalidPayload},
+		"to all":         {nil, nil},
+		"to the first":   {map[string]error{"n3": errNodeGone}, nil},
+		"to the second":  {map[string]error{"n2": errNodeGone}, nil},
+		"to none":        {map[string]error{"n2": errNodeGone, "n3": errNodeGone}, performatives.CodeUnknownAgent},
+		"it is too long": {map[string]error{"n3": long}, performatives.CodeInvalidPayload},
 	} {
 		p, _ := newPlacing(t)
 		c := newClustered(p.node)
@@ -278,9 +277,9 @@ func TestBroadcastToNodes(t *testing.T) {
 		for _, peer := range []string{"n2", "n3"} {
 			c.addLocked(cluster.Incarnation{Name: peer, Epoch: 1})
 		}
-		reached, err := c.broadcast(act(t, "b", performatives.ActInform, func(*performatives.Envelope) {}))
-		if reached != one.reached || !errors.Is(err, one.err) {
-			t.Errorf("%s: reached: %t, %v", name, reached, err)
+		p.node.cluster = c
+		if err := p.node.broadcast(act(t, "b", performatives.ActInform, func(*performatives.Envelope) {}), false); !errors.Is(err, one.err) {
+			t.Errorf("%s: %v, want %v", name, err, one.err)
 		}
 	}
 }

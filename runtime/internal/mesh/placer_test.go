@@ -684,13 +684,13 @@ func TestAnswerByANodeThatHasGone(t *testing.T) {
 		},
 		"by n4, after n2 has gone": func(c *clustered, _ *sentLinks, m *performatives.Message) error {
 			c.lose(n2, "failed")
-			c.peers[n4].receive(m)
+			c.peers[n4].receive(m, 0)
 			return nil
 		},
 		"by n4, as n2 goes": func(c *clustered, links *sentLinks, m *performatives.Message) error {
 			c.peers[n2].beginLossLocked()
 			links.gone = true
-			c.peers[n4].receive(m)
+			c.peers[n4].receive(m, 0)
 			links.gone = false
 			c.lose(n2, "failed")
 			return nil
@@ -792,7 +792,7 @@ func TestRequestOfASessionThatMoves(t *testing.T) {
 				if _, err := p.node.System.Spawn(t.Context(), actors.Spec{ID: "worker", New: func() actors.Agent { return listening{heard: heard} }}); err != nil {
 					t.Fatal(err)
 				}
-				c.peers[nodes[0]].receive(act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Sender, e.Receiver = "asker", "worker" }))
+				c.peers[nodes[0]].receive(act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Sender, e.Receiver = "asker", "worker" }), 0)
 				<-heard
 				tell(one.moves)
 				c.lose(nodes[0], nodeLeft)
@@ -818,7 +818,7 @@ func TestAnswerToAnAgentHeardOverALink(t *testing.T) {
 			c.join(cluster.Member{Incarnation: peer})
 		}
 		c.heard.note("asker", heardOver{c.peers[n2], route.IsBehind})
-		c.peers[n3].receive(act(t, "a", performatives.ActInform, func(e *performatives.Envelope) { e.Receiver, e.InReplyTo = "asker", "q" }))
+		c.peers[n3].receive(act(t, "a", performatives.ActInform, func(e *performatives.Envelope) { e.Receiver, e.InReplyTo = "asker", "q" }), 0)
 		if sent := links.all(); !slices.Equal(sent, []string{"n2 "}) {
 			t.Errorf("sent to %q", sent)
 		}
@@ -1047,7 +1047,7 @@ func TestActivationAtANodeThatHasNotJoined(t *testing.T) {
 				c.Merge(theirs.State())
 				m := act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Receiver = "k/a" })
 				if how.remote {
-					c.peers[asker].receive(m)
+					c.peers[asker].receive(m, 0)
 				} else if err := p.node.Route(m); err != nil {
 					t.Error(err)
 				}

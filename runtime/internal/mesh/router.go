@@ -119,9 +119,12 @@ func (n *Mesh) broadcast(m *performatives.Message, fromNode bool) error {
 	var failed []*performatives.Refusal
 	reached := false
 	if !fromNode {
-		var err error
-		if reached, err = n.cluster.broadcast(m); err != nil {
-			return err
+		for _, l := range *n.cluster.current.Load() {
+			err := l.Send(m)
+			if errors.Is(err, performatives.CodeInvalidPayload) { // no link can carry it
+				return err
+			}
+			reached = err == nil || reached
 		}
 	}
 	for agent := range n.System.Registered() {

@@ -226,7 +226,7 @@ func (c linkHandler) Received(peer cluster.Incarnation, m *performatives.Message
 		c.node.placer.handleNote(l, m)
 		return
 	default:
-		l.receive(m)
+		l.receive(m, 0)
 		return
 	}
 	_ = c.node.Relay.Refuse(m, errNodeGone)

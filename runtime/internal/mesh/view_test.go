@@ -216,7 +216,7 @@ func TestSenderIsHeard(t *testing.T) {
 		want route.Learn
 	}{{m, route.IsThere}, {m.Forward(), route.IsBehind}} {
 		c.heard.forget(m.Sender())
-		n2.receiveAgain(one.m, time.Hour) // longer than any message waits
+		n2.receive(one.m, time.Hour) // longer than any message waits
 		if over := c.heard.overOf(m.Sender()); over != (heardOver{n2, one.want}) {
 			t.Errorf("passed on %d times, the sender is known as %+v", one.m.Forwards(), over)
 		}
@@ -237,7 +237,7 @@ func TestMessageBeyondAnUplinkThatHasGone(t *testing.T) {
 	m := act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Receiver = "far" })
 	for _, m := range []*performatives.Message{m, m.Forward()} {
 		before := p.node.System.Counts().Refused
-		n2.receive(m)
+		n2.receive(m, 0)
 		if refused := p.node.System.Counts().Refused - before; refused != 1 {
 			t.Errorf("passed on %d times, it is refused %d times", m.Forwards(), refused)
 		}
@@ -332,7 +332,7 @@ func TestDecisionThatIsAlwaysOutOfDate(t *testing.T) {
 		return route.Decision{Do: route.Pass, Link: n2}
 	}
 	before := p.node.System.Counts().Refused
-	n2.receive(act(t, "q", performatives.ActRequest, toPlaced))
+	n2.receive(act(t, "q", performatives.ActRequest, toPlaced), 0)
 	if refused := p.node.System.Counts().Refused - before; decided != maxDecisions || refused != 1 {
 		t.Errorf("decided %d times, refused %d times", decided, refused)
 	}
