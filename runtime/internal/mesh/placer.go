@@ -225,9 +225,6 @@ func (p *placer) start(a *activation, r retired) {
 				return m.Refused(performatives.CodeFailed, "the agent could not be activated")
 			})
 			p.node.cluster.agentChanged(a.id)
-			if a.kind.Singleton {
-				p.retryLater()
-			}
 			return
 		}
 		p.node.Events.AgentActivated(a.id, number)
@@ -236,7 +233,7 @@ func (p *placer) start(a *activation, r retired) {
 	})
 }
 
-// remove forgets an activation.
+// remove forgets an activation. That of a singleton may be for this node again.
 func (p *placer) remove(a *activation) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -244,6 +241,9 @@ func (p *placer) remove(a *activation) {
 		delete(p.active, a.id.Fold())
 	}
 	a.freeLocked()
+	if a.kind.Singleton {
+		p.retryLater()
+	}
 }
 
 // free notes that an agent has started, or stays.

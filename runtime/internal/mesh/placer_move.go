@@ -64,9 +64,6 @@ func (p *placer) retire(ctx context.Context, a *activation) (retired, error) {
 func (p *placer) ended(a *activation) {
 	p.node.Relay.AgentStopped(a.id)
 	p.remove(a)
-	if a.kind.Singleton {
-		p.retryLater()
-	}
 }
 
 // passivate takes an agent out of memory, unless it has something to do by now.
@@ -190,7 +187,7 @@ func (p *placer) give(a *activation, r retired, to *nodeLink) {
 	waiting := r.Len()
 	p.node.cluster.handOver(a.id, to.peer)
 	p.release(a, r, to)
-	p.remove(a) // later than the entry: see nodeLink.hear
+	p.remove(a) // later than the entry: see [route.View].Run
 	p.node.Events.AgentMoved(a.id, to.peer.Name, waiting)
 }
 

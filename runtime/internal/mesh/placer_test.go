@@ -1108,6 +1108,66 @@ func TestSingletonAtANodeThatHasNotJoined(t *testing.T) {
 	}
 }
 
+// slow is an agent whose first value does not start.
+type slow struct {
+	still
+	starts *atomic.Int64
+}
+
+func (s slow) Start(*actors.Context) error {
+	if s.starts.Add(1) == 1 {
+		return errors.New("not yet")
+	}
+	return nil
+}
+
+// A singleton begins again after a while when it could not start, has stopped, or was to leave and
+// has stopped.
+func TestSingletonBeginsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := newPlacing(t)
+		starts := new(atomic.Int64)
+		if err := p.node.Register("boss", Kind{New: func(performatives.AgentID) actors.Agent { return slow{starts: starts} }, Singleton: true}); err != nil {
+			t.Fatal(err)
+		}
+		for i, step := range []struct {
+			name string
+			does func()
+		}{
+			{"it is registered, and does not start", func() {}},
+			{"it could not start", func() {}},
+			{"it has stopped", func() {
+				if err := p.node.System.StopAgent(t.Context(), "boss"); err != nil {
+					t.Error(err)
+				}
+			}},
+			{"it was to leave", func() {
+				a := p.active["boss"]
+				if a == nil || !p.leave(t.Context(), a) {
+					t.Fatal("it does not leave")
+				}
+				r, err := p.retire(t.Context(), a)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Release(func(*performatives.Message) error { return nil })
+				p.ended(a)
+			}},
+		} {
+			step.does()
+			if i > 0 {
+				time.Sleep(retryTime)
+			}
+			time.Sleep(settleTime)
+			synctest.Wait()
+			if got := starts.Load(); got != int64(i+1) {
+				t.Errorf("%s: it was started %d times, want %d", step.name, got, i+1)
+			}
+		}
+		_ = stop(t.Context(), p.node)
+	})
+}
+
 // A node forgets the agents of one that has not joined in a while. Messages for them wait no
 // longer.
 func TestStrangersAreForgotten(t *testing.T) {
