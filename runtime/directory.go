@@ -7,18 +7,14 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/performatives"
-	"github.com/ribosome-agents/ribosome/runtime/internal/mesh"
 )
 
 // Directory is the list of the agents that discovery can find: the running, visible ones of the
 // node, and what the node knows of those of its cluster. Each method reads the current state.
-type Directory struct {
-	system *actors.System
-	mesh   *mesh.Mesh
-}
+type Directory struct{ n *Node }
 
 // Directory returns the node's directory.
-func (n *Node) Directory() Directory { return Directory{n.system, n.mesh} }
+func (n *Node) Directory() Directory { return Directory{n} }
 
 // Entry is one agent of a [Directory].
 type Entry struct {
@@ -30,7 +26,7 @@ type Entry struct {
 // Lookup returns the agent with that id, compared case-insensitively. It also finds
 // hidden agents.
 func (d Directory) Lookup(id performatives.AgentID) (Entry, bool) {
-	agent, ok := d.system.Find(id)
+	agent, ok := d.n.system.Find(id)
 	if !ok {
 		return Entry{}, false
 	}
@@ -51,7 +47,7 @@ func (n *Node) NodeOf(id performatives.AgentID) (node string, known bool) {
 // All returns all entries, sorted by id.
 func (d Directory) All() []Entry {
 	var entries []Entry
-	for agent := range d.system.Agents() {
+	for agent := range d.n.system.Agents() {
 		entries = append(entries, d.entry(agent))
 	}
 	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.ID, b.ID) })
@@ -61,7 +57,7 @@ func (d Directory) All() []Entry {
 // IDs returns the ids of all entries, sorted.
 func (d Directory) IDs() []performatives.AgentID {
 	var ids []performatives.AgentID
-	for agent := range d.system.Agents() {
+	for agent := range d.n.system.Agents() {
 		ids = append(ids, agent.ID())
 	}
 	slices.Sort(ids)
@@ -69,7 +65,7 @@ func (d Directory) IDs() []performatives.AgentID {
 }
 
 func (d Directory) entry(agent *actors.Registration) Entry {
-	return Entry{ID: agent.ID(), Node: d.mesh.NodeOf(agent), Capabilities: agent.Describe()}
+	return Entry{ID: agent.ID(), Node: d.n.mesh.NodeOf(agent), Capabilities: agent.Describe()}
 }
 
 // memberListing is a node in the reply to QUERY_REF "members".

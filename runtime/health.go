@@ -68,18 +68,16 @@ func (n *Node) Health(id performatives.AgentID) (h Health, ok bool) {
 	return h, true
 }
 
-// The members of QUERY_CAPABILITIES by which an agent of a session says how it is.
-const (
-	extraStatus       = "agent_status"
-	extraRegistration = sessions.MemberRegistration
-)
+// extraStatus is the member of QUERY_CAPABILITIES by which an agent of a session says how it is.
+// Without it, its registration does.
+const extraStatus = "agent_status"
 
 // reportOf returns the health that the sender of a query reports of itself, a [Health], or nil.
 // only is true if the query has no other purpose.
 func (n *Node) reportOf(q performatives.QueryCapabilities) (health any, only bool) {
 	text, only := q.Extra[extraStatus], true
 	if text == nil {
-		text, only = q.Extra[extraRegistration], false
+		text, only = q.Extra[sessions.MemberRegistration], false
 	}
 	var said struct {
 		Status    string   `json:"status"`

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -101,12 +100,7 @@ func (n *Node) startWatch(o Options) (err error) {
 		return nil
 	}
 	with := *o.Watch
-	with.Codons = o.codons()
-	for _, c := range o.Watch.Codons {
-		if !slices.Contains(with.Codons, c) {
-			with.Codons = append(with.Codons, c)
-		}
-	}
+	with.Codons = append(o.codons(), o.Watch.Codons...) // a codon may be there twice
 	n.watch, err = watch.New(n.Events(), with)
 	return err
 }
