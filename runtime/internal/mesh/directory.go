@@ -212,7 +212,8 @@ func (c *clustered) outdateLocked(ids ...performatives.AgentID) {
 	for _, id := range ids {
 		if strings.HasSuffix(string(id), placement.Separator) { // the hosts of a kind
 			c.node.placer.changed()
-			c.node.System.Work(func() { c.node.placer.hostsChanged(placement.KindOf(id)) })
+			kind := placement.KindOf(id)
+			c.node.System.Work(func() { c.node.Events.KindHosts(kind, c.node.Hosts(kind)) })
 			continue
 		}
 		c.outdated[id.Fold()] = struct{}{}
@@ -361,7 +362,7 @@ func (c *clustered) contestLocked(ours *actors.Registration, w wanted) {
 	if run := c.node.placer.runOf(ours.ID()); run.number != 0 && w.entry.Placed {
 		own := run.entry(ours.ID(), c.incarnation())
 		switch {
-		case run.before.is(w.entry): // which has yet to go
+		case run.followed(w.entry): // which has yet to go
 		case run.offered && w.entry.Continues(own): // that node has taken it, and says so soon
 		case own.Compare(w.entry) > 0:
 			log.Warn("another node has activated the agent before, and this activation stops")

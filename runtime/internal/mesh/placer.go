@@ -53,21 +53,16 @@ type activation struct {
 
 // run is the activation of an agent on this node. The zero value is that of any other agent.
 type run struct {
-	number  uint64 // greater than that of each earlier run of the id
-	first   uint64 // that of the first run whose state this one may have
-	before  former // the run of another node that this one has followed
-	offered bool   // the agent was offered to another node, which has not answered, or has taken it
+	number  uint64          // greater than that of each earlier run of the id
+	first   uint64          // that of the first run whose state this one may have
+	before  directory.Entry // of the run of another node that this one has followed; it may stand for a while
+	offered bool            // the agent was offered to another node, which has not answered, or has taken it
 }
 
-// former is a run of a node that has offered its agent to others. Its entry in the directory may
-// stand for a while.
-type former struct {
-	owner         cluster.Incarnation
-	number, first uint64 // first is zero if the next run does not continue it
+// followed reports whether an entry is of the run before, or of an earlier one of that node.
+func (r run) followed(e directory.Entry) bool {
+	return e.Owner == r.before.Owner && e.Since <= r.before.Since
 }
-
-// is reports whether an entry is of that run, or of an earlier one of its node.
-func (f former) is(e directory.Entry) bool { return e.Owner == f.owner && e.Since <= f.number }
 
 // retired is an agent that has stopped, to be started again somewhere.
 type retired struct {
@@ -107,7 +102,7 @@ func (p *placer) register(k *kind) error {
 		p.node.cluster.hosting(k.name, true)
 	}
 	p.changed()
-	p.hostsChanged(k.name)
+	p.node.Events.KindHosts(k.name, p.node.Hosts(k.name))
 	return nil
 }
 
@@ -176,7 +171,7 @@ func (p *placer) activate(id performatives.AgentID, m *performatives.Message) er
 	if members := max(1, len(p.node.Members())); members < k.MinMembers {
 		return fmt.Errorf("the node %s sees %d members of the cluster, and the kind %s needs %d", p.node.Name(), members, k.name, k.MinMembers)
 	}
-	v, a, err := p.reserve(k, id, former{})
+	v, a, err := p.reserve(k, id, directory.Entry{})
 	if err != nil {
 		return err
 	}
@@ -187,9 +182,9 @@ func (p *placer) activate(id performatives.AgentID, m *performatives.Message) er
 	return nil
 }
 
-// reserve begins the activation of an agent, after a run of another node: the zero value if there
-// is none. If that has a first run, this one continues it.
-func (p *placer) reserve(k *kind, id performatives.AgentID, after former) (*actors.Reservation, *activation, error) {
+// reserve begins the activation of an agent, after the run of an entry of another node: the zero
+// value if there is none. If the entry has a first run, this one continues it.
+func (p *placer) reserve(k *kind, id performatives.AgentID, after directory.Entry) (*actors.Reservation, *activation, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.draining {
@@ -199,8 +194,8 @@ func (p *placer) reserve(k *kind, id performatives.AgentID, after former) (*acto
 	if err != nil {
 		return nil, nil, err
 	}
-	a := &activation{id: id, kind: k, run: run{number: numberAfter(after.number), before: after}, busy: make(chan struct{})}
-	a.first = cmp.Or(after.first, a.number)
+	a := &activation{id: id, kind: k, run: run{number: numberAfter(after.Since), before: after}, busy: make(chan struct{})}
+	a.first = cmp.Or(after.First, a.number)
 	p.active[id.Fold()] = a
 	return v, a, nil
 }
@@ -302,11 +297,6 @@ func (p *placer) runOf(id performatives.AgentID) run {
 		return a.run
 	}
 	return run{}
-}
-
-// hostsChanged publishes which nodes host a kind.
-func (p *placer) hostsChanged(kind string) {
-	p.node.Events.KindHosts(kind, p.node.Hosts(kind))
 }
 
 // Hosts returns the names of the nodes that host a kind, this one included, sorted: those that are

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/cluster/directory"
 	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -304,9 +305,9 @@ func (p *placer) takeOver(from cluster.Incarnation, h note) error {
 	if !hosted || !p.pick(h.Agent).Placed {
 		return errors.New("it does not host the kind")
 	}
-	before := former{from, h.Activation, h.First}
-	if h.Doubtful {
-		before.first = 0
+	before := directory.Entry{Owner: from, Since: h.Activation, First: h.First}
+	if h.Doubtful { // this run does not continue it
+		before.First = 0
 	}
 	c := p.node.cluster
 	p.node.handover.Lock()

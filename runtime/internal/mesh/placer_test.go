@@ -47,7 +47,7 @@ func newPlacing(t *testing.T) (*placer, *kind) {
 // The stop of a run is told after the next one has begun.
 func TestStopIsKnownLate(t *testing.T) {
 	p, k := newPlacing(t)
-	v, a, err := p.reserve(k, "k/a", former{})
+	v, a, err := p.reserve(k, "k/a", directory.Entry{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -459,7 +459,7 @@ func TestFormerRun(t *testing.T) {
 		{directory.Entry{Owner: n1, Since: 6}, false},
 		{directory.Entry{Owner: n2, Since: 5}, false},
 	} {
-		if got := (former{owner: n1, number: 5}).is(c.entry); got != c.want {
+		if got := (run{before: directory.Entry{Owner: n1, Since: 5}}).followed(c.entry); got != c.want {
 			t.Errorf("%+v: got %t", c.entry, got)
 		}
 	}
@@ -469,7 +469,7 @@ func TestFormerRun(t *testing.T) {
 // that another node may have taken begins a new line.
 func TestNumbersOfTheNextRun(t *testing.T) {
 	p, k := newPlacing(t)
-	_, a, err := p.reserve(k, "k/a", former{})
+	_, a, err := p.reserve(k, "k/a", directory.Entry{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -507,7 +507,7 @@ func act(t testing.TB, id performatives.MessageID, a performatives.Performative,
 // A record of an agent that leaves goes along with it. That of one that stops by itself ends.
 func TestRecordsOfAnAgentThatLeaves(t *testing.T) {
 	p, k := newPlacing(t)
-	v, a, err := p.reserve(k, "k/a", former{})
+	v, a, err := p.reserve(k, "k/a", directory.Entry{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -1545,7 +1545,7 @@ func TestTake(t *testing.T) {
 			if begins := run.number > earlier; begins != one.begins || run.first != stdcmp.Or(one.first, run.number) {
 				t.Errorf("the run is %+v", run)
 			}
-			if b := run.before; one.begins && (b.owner != from || b.number != one.offer.Activation) {
+			if b := run.before; one.begins && (b.Owner != from || b.Since != one.offer.Activation) {
 				t.Errorf("it has followed %+v", run.before)
 			}
 			if a := p.active["k/a"]; one.begins {
