@@ -202,11 +202,7 @@ func (p *placer) release(a *activation, r retired, to *nodeLink) {
 // passOn passes a message on to the node that its receiver was handed over to, or has left for.
 func (p *placer) passOn(m *performatives.Message, to *nodeLink) error {
 	err := to.Send(m.Forward())
-	if err == nil || !to.Ended() {
-		return err
-	}
-	r := wire.AsRefusal(err)
-	if p.reroute(m, func(error) { p.node.System.RefuseCopy(m.Receiver(), m, r) }) {
+	if err != nil && to.Ended() && p.reroute(m, func(error) { p.node.System.RefuseCopy(m.Receiver(), m, wire.AsRefusal(err)) }) {
 		return nil
 	}
 	return err
@@ -256,22 +252,19 @@ func (p *placer) handOverAll(talk, offers context.Context) (failed int) {
 	}
 	defer context.AfterFunc(talk, p.hurry)()
 	defer context.AfterFunc(offers, p.stopOffers)()
-	errs := make(chan error)
+	stayed := make(chan bool)
 	for _, a := range all {
 		p.node.System.Work(func() {
-			var err error
-			switch {
-			case p.leave(offers, a):
-				err = p.handOver(talk, offers, a)
-			case offers.Err() != nil:
-				err = context.Cause(offers)
+			if !p.leave(offers, a) {
+				stayed <- offers.Err() != nil // else it has gone
+				return
 			}
-			errs <- err
+			stayed <- p.handOver(talk, offers, a) != nil
 		})
 	}
 	turn := p.node.System.Turn()
 	for range all {
-		if err := <-errs; err != nil {
+		if <-stayed {
 			failed++
 		}
 	}
