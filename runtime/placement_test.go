@@ -353,7 +353,8 @@ func TestForgedNote(t *testing.T) {
 	h.host(t, nodes...)
 	id := counters(1)[0]
 	spawn(t, nodes[0], "mallory", func() actors.Agent { return colleague{} })
-	listed(t, nodes[0], "n2", "n2") // later than what it hosts
+	spawn(t, nodes[1], "marker", func() actors.Agent { return colleague{} }) // of the hidden n2 no event tells
+	listed(t, nodes[0], "n2", "n2", "marker")                                // later than what it hosts
 	letters := listen(t, nodes[1], events.KindMessageReceived)
 	forged := message(t, "mallory", "n2", p.ActInform, func(e *p.Envelope) {
 		e.Protocol = runtime.PlacementProtocol
