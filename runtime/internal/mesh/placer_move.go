@@ -71,6 +71,13 @@ func (p *placer) passivate(a *activation, self actors.Self) {
 	if p.leaves(a.id) || !p.leave(p.ctx, a) {
 		return // what moves it watches it again
 	}
+	p.mu.Lock()
+	out := a.passive
+	p.mu.Unlock()
+	if out != nil { // it has left memory meanwhile
+		p.keep(a, *out)
+		return
+	}
 	v, state, err := p.node.System.RetireQuiet(p.ctx, a.id)
 	switch {
 	case errors.Is(err, actors.ErrNotQuiet):

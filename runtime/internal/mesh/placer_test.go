@@ -1266,6 +1266,33 @@ type keeper struct{ still }
 func (keeper) Snapshot() ([]byte, error) { return []byte("state"), nil }
 func (keeper) Restore([]byte) error      { return nil }
 
+// An agent that has left memory stays as it is when it is to leave once more, with its state.
+func TestPassivatedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, k := newPlacing(t)
+		k.New = func(performatives.AgentID) actors.Agent { return keeper{} }
+		if err := p.activate("k/a", act(t, "m", performatives.ActInform, toPlaced)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		a := p.active["k/a"]
+		r, _ := p.node.System.Find("k/a")
+		self, _ := r.Local()
+		if err := self.Quiet(func(bool) {}); err != nil { // since then it is quiet
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		for n := range 2 {
+			p.passivate(a, self)
+			synctest.Wait()
+			if p.active["k/a"] != a || a.passive == nil || string(a.passive.state) != "state" || p.leaves("k/a") {
+				t.Fatalf("after %d calls it has %+v", n+1, a.passive)
+			}
+		}
+		_ = stop(t.Context(), p.node)
+	})
+}
+
 // An agent that has come out of memory begins its next run with a message, once it does not leave
 // any more. It does not leave while it starts.
 func TestPassiveAgentBegins(t *testing.T) {
