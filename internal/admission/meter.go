@@ -9,7 +9,7 @@ import (
 // the rate at which they leave the queue. The zero value is for an empty queue. All methods but
 // Delay are called with the queue's lock held.
 type Meter struct {
-	n     atomic.Int64 // tasks in the queue; zero while it is short
+	n     atomic.Int64 // tasks in the queue, give or take coarse; zero while it is short
 	each  atomic.Int64 // time between two pops, in nanoseconds; zero if it is not known
 	begun atomic.Int64 // when the queue became long, or the last measurement ended, in Unix nanoseconds
 	left  int          // pops since then
@@ -18,6 +18,7 @@ type Meter struct {
 const (
 	shortQueue = 64 // a length up to which a queue has no delay
 	measured   = 64 // pops of one measurement
+	coarse     = 8  // by which a length changes before it is stored: a store costs as much as a push
 )
 
 // Pushed is called after a push, with the length of the queue.
@@ -30,7 +31,13 @@ func (d *Meter) Pushed(n int) {
 		d.each.Store(0)
 		d.begun.Store(time.Now().UnixNano())
 	}
-	d.n.Store(int64(n))
+	d.note(n)
+}
+
+func (d *Meter) note(n int) {
+	if change := int64(n) - d.n.Load(); change >= coarse || change <= -coarse {
+		d.n.Store(int64(n))
+	}
 }
 
 // Popped is called after k tasks have left the queue, with the length of the queue.
@@ -42,7 +49,7 @@ func (d *Meter) Popped(n, k int) {
 		d.n.Store(0)
 		return
 	}
-	d.n.Store(int64(n))
+	d.note(n)
 	if d.left += k; d.left < measured {
 		return
 	}
