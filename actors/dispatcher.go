@@ -283,7 +283,9 @@ func (p *Pool) take(w *worker) (t task, stay bool) {
 	}
 	if t != nil {
 		w.tasks++
-		p.watchLocked()
+		if !p.watching && p.watch != nil {
+			p.watchLocked()
+		}
 	} else if stay = !p.closed && len(p.idle) < p.options.Idle; stay {
 		p.idle = append(p.idle, w)
 		w.idle = true
@@ -358,17 +360,15 @@ func (p *Pool) checkStuck() {
 	p.startWorker(next, fresh)
 }
 
-// watchLocked sets the timer of checkTurns. It is called when a worker begins a turn.
+// watchLocked sets the timer of checkTurns, which is not set. It is called when a worker begins a
+// turn, if there is a watch.
 func (p *Pool) watchLocked() {
-	switch {
-	case p.watching || p.watch == nil:
-		return
-	case p.watcher == nil:
-		p.watcher = time.AfterFunc(busyTick, p.checkTurns)
-	default:
-		p.watcher.Reset(busyTick)
-	}
 	p.watching = true
+	if p.watcher == nil {
+		p.watcher = time.AfterFunc(busyTick, p.checkTurns)
+		return
+	}
+	p.watcher.Reset(busyTick)
 }
 
 // checkTurns calls watch, and sets the timer again while a worker is busy.
@@ -386,8 +386,7 @@ func (p *Pool) checkTurns() {
 	watch(long)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.watching = false
-	if len(p.workers) > len(p.idle) {
+	if p.watching = p.watch != nil && len(p.workers) > len(p.idle); p.watching {
 		p.watchLocked()
 	}
 }

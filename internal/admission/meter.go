@@ -9,7 +9,7 @@ import (
 // the rate at which they leave the queue. The zero value is for an empty queue. All methods but
 // Delay are called with the queue's lock held.
 type Meter struct {
-	n     atomic.Int64 // tasks in the queue, give or take coarse; zero while it is short
+	n     atomic.Int64 // tasks in the queue, up to measured too many; zero while it is short
 	each  atomic.Int64 // time between two pops, in nanoseconds; zero if it is not known
 	begun atomic.Int64 // when the queue became long, or the last measurement ended, in Unix nanoseconds
 	left  int          // pops since then
@@ -18,39 +18,43 @@ type Meter struct {
 const (
 	shortQueue = 64 // a length up to which a queue has no delay
 	measured   = 64 // pops of one measurement
-	coarse     = 8  // by which a length changes before it is stored: a store costs as much as a push
+	coarse     = 8  // of whose multiples a push stores the length: a store costs as much as the push
 )
 
-// Pushed is called after a push, with the length of the queue.
+// Pushed is called after each push, with the length of the queue.
 func (d *Meter) Pushed(n int) {
-	if n <= shortQueue {
-		return
+	if n > shortQueue && (n%coarse == 0 || d.n.Load() == 0) {
+		d.pushed(n)
 	}
+}
+
+func (d *Meter) pushed(n int) {
 	if d.n.Load() == 0 {
 		d.left = 0
 		d.each.Store(0)
 		d.begun.Store(time.Now().UnixNano())
 	}
-	d.note(n)
-}
-
-func (d *Meter) note(n int) {
-	if change := int64(n) - d.n.Load(); change >= coarse || change <= -coarse {
-		d.n.Store(int64(n))
-	}
+	d.n.Store(int64(n))
 }
 
 // Popped is called after k tasks have left the queue, with the length of the queue.
 func (d *Meter) Popped(n, k int) {
+	if d.left += k; n <= shortQueue || d.left >= measured {
+		d.popped(n)
+	}
+}
+
+func (d *Meter) popped(n int) {
 	if d.n.Load() == 0 {
+		d.left = 0
 		return
 	}
 	if n <= shortQueue {
 		d.n.Store(0)
 		return
 	}
-	d.note(n)
-	if d.left += k; d.left < measured {
+	d.n.Store(int64(n))
+	if d.left < measured {
 		return
 	}
 	now := time.Now().UnixNano()

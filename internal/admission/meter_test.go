@@ -37,7 +37,7 @@ func TestMeter(t *testing.T) {
 		want(0)
 		time.Sleep(2 * time.Second)
 		want(2 * time.Second) // nothing moves
-		push(1000)
+		push(1007)            // to a multiple of coarse
 		pop(measured-1, 0)
 		want(2 * time.Second)
 		pop(1, 0)
@@ -61,4 +61,24 @@ func TestMeter(t *testing.T) {
 		push(1)
 		want(0) // the rate of before does not count
 	})
+}
+
+// The estimate does not depend on which lengths a queue has: it may have two of them in turn.
+func TestMeterOfASteadyQueue(t *testing.T) {
+	for _, n := range []int{shortQueue + 2, shortQueue + coarse, shortQueue + coarse + 1, 1000, 1001} {
+		synctest.Test(t, func(t *testing.T) {
+			var d Meter
+			for i := range n {
+				d.Pushed(i + 1)
+			}
+			for range 1000 {
+				time.Sleep(time.Millisecond)
+				d.Popped(n-1, 1)
+				d.Pushed(n)
+			}
+			if got, want := d.Delay(), time.Duration(n)*time.Millisecond; got < want-coarse*time.Millisecond || got > want+time.Millisecond {
+				t.Errorf("%d tasks: delay %v, want %v", n, got, want)
+			}
+		})
+	}
 }
