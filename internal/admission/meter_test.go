@@ -49,6 +49,8 @@ func TestMeter(t *testing.T) {
 		if got, want := d.Delay(), time.Duration(n)*time.Millisecond; got < want || got > want*11/10 {
 			t.Errorf("delay %v, want %v", got, want)
 		}
+		push(2 * measured)
+		want(time.Duration(n) * time.Duration(d.each.Load()))
 		n -= 100
 		d.Popped(n, 100) // at once
 		want(time.Duration(n) * time.Duration(d.each.Load()))
