@@ -228,8 +228,8 @@ func (m *Message) Readdressed(sender, receiver AgentID) *Message {
 // them.
 func (m *Message) ToAll() bool { return m.receiver == "" || m.marks&marksToAll != 0 }
 
-// Parsed reports whether the payload is a [Raw] that was made as [Parsed], so that a dialect may write
-// it without reading it.
+// Parsed reports whether the payload is a [Raw] that was made as [Parsed], so that a dialect may
+// write it unread.
 func (m *Message) Parsed() bool { return m.marks&marksParsed != 0 }
 
 // envelopes has empty envelopes for With. Its argument change gets a pointer, for which an Envelope

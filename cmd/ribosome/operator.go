@@ -172,6 +172,9 @@ func (o *operator) send(ctx context.Context, method, path string, query url.Valu
 func (o *operator) refused(status int, body []byte) error {
 	var told struct{ Error *apiError }
 	if json.Unmarshal(body, &told) != nil || told.Error == nil || told.Error.Code == "" {
+		if status == http.StatusBadRequest && !o.at.secure { // as a server of Go answers one that has no TLS
+			return failf("%s answers 400, as no node does; use https:// if it wants TLS, and check whether its node serves --http there", o.at.url)
+		}
 		return failf("%s answers %d, as no node does; check --addr, and whether its node serves --http there", o.at.url, status)
 	}
 	e := told.Error

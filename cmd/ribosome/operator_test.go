@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -193,6 +194,18 @@ func TestOperatorIsNotRedirected(t *testing.T) {
 	defer node.Close()
 	if r := runs(t, "top", "--addr", node.URL); r.code != exitFailed || asked || !strings.Contains(r.stderr, "answers 307") {
 		t.Errorf("asked is %v: %+v", asked, r)
+	}
+}
+
+// A node whose operator's interface has TLS is reached by https only, and the error says so.
+func TestOperatorWithoutTLS(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of the failed handshake
+	server.StartTLS()
+	defer server.Close()
+	r := runs(t, "check", "--addr", "http://"+server.Listener.Addr().String())
+	if r.code != exitFailed || !strings.Contains(r.stderr, "use https:// if it wants TLS") {
+		t.Errorf("%+v", r)
 	}
 }
 

@@ -104,8 +104,8 @@ func (n *Mesh) Stopped(id performatives.AgentID) *performatives.Refusal {
 
 // AgentChanged tells the other nodes that an agent of this node has started, has announced its
 // capabilities or has stopped. It tells the node beyond the uplink, too. An agent that has stopped
-// is forgotten, unless it moves. It is OnChange of the node's [actors.Options]: the links must miss no change, and
-// inform their peers before the agent sends its next message.
+// is forgotten, unless it moves. It is OnChange of the node's [actors.Options]: the links must miss
+// no change, and inform their peers before the agent sends its next message.
 func (n *Mesh) AgentChanged(id performatives.AgentID) {
 	if _, here := n.System.Find(id); !here {
 		if !n.placer.leaves(id) { // else its records go along

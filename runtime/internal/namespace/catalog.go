@@ -275,7 +275,8 @@ func (c *Catalog) writeLocked(b *block) {
 	}
 }
 
-// maxDepth is how deep the text of a capability may nest. That of the catalog nests four levels more.
+// maxDepth is how deep the text of a capability may nest. That of the catalog nests four levels
+// more, and a message at most 128 in all dialects.
 const maxDepth = 90
 
 // textOf returns the entry of a capability in the text of the catalog. It is empty for an action
