@@ -1293,6 +1293,46 @@ func TestPassivatedOnce(t *testing.T) {
 	})
 }
 
+// leavings calls a function when an agent is about to leave.
+type leavings struct {
+	unheard
+	call func()
+}
+
+func (l leavings) AgentMoving(performatives.AgentID) { l.call() }
+
+// A message that comes while an agent is to leave memory, in which it is not, begins its next run.
+func TestPassivatedOnceMeetsAMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, k := newPlacing(t)
+		k.New = func(performatives.AgentID) actors.Agent { return keeper{} }
+		if err := p.activate("k/a", act(t, "m", performatives.ActInform, toPlaced)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		a := p.active["k/a"]
+		r, _ := p.node.System.Find("k/a")
+		self, _ := r.Local()
+		if err := self.Quiet(func(bool) {}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		p.passivate(a, self)
+		p.node.Events = leavings{call: func() {
+			if err := p.node.Route(act(t, "next", performatives.ActInform, toPlaced)); err != nil {
+				t.Error(err)
+			}
+			synctest.Wait() // it cannot begin before it has left
+		}}
+		p.passivate(a, self)
+		synctest.Wait()
+		if _, runs := p.node.System.Lookup("k/a"); !runs || a.passive != nil {
+			t.Error("the message waits, and the agent has not begun")
+		}
+		_ = stop(t.Context(), p.node)
+	})
+}
+
 // An agent that has come out of memory begins its next run with a message, once it does not leave
 // any more. It does not leave while it starts.
 func TestPassiveAgentBegins(t *testing.T) {

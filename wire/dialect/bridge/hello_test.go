@@ -173,6 +173,8 @@ func TestHeldFramesAreBounded(t *testing.T) {
 	}
 	if s := p.codec.(*session); !refused || s.hellos.held > 800 || s.asks.Len() > 3 {
 		t.Errorf("refused %t, %d bytes, %d requests", refused, s.hellos.held, s.asks.Len())
+	} else if m := s.hellos.byAgent["eddy"].held[0].message; m != s.asks.Find(m.Sender(), string(m.ID())).message {
+		t.Error("a message is kept beside its outline")
 	}
 }
 

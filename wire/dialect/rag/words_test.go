@@ -21,3 +21,25 @@ func TestVocabulary(t *testing.T) {
 		}
 	}
 }
+
+// The prefix of a new trace id is that of the type, whoever handles it, else that of the agent.
+func TestPrefixOf(t *testing.T) {
+	for _, tt := range []struct {
+		kind string
+		to   performatives.AgentID
+		want string
+	}{
+		{typeRetrieved, agentResponse, prefixRetrieval},
+		{typeRetrieval, agentIngestion, prefixRetrieval},
+		{typeResponded, agentIngestion, prefixResponse},
+		{typeIngestion, agentResponse, prefixIngestion},
+		{typeError, agentResponse, prefixError},
+		{"OTHER", agentResponse, prefixResponse},
+		{"OTHER", agentIngestion, prefixIngestion},
+		{"OTHER", "Eddy", prefixRetrieval},
+	} {
+		if got := prefixOf(tt.kind, tt.to); got != tt.want {
+			t.Errorf("%s to %s: %s, want %s", tt.kind, tt.to, got, tt.want)
+		}
+	}
+}
