@@ -1228,18 +1228,24 @@ func TestOfferAtTheEndOfItsTime(t *testing.T) {
 	}
 }
 
+// activated activates the agent "k/a" with a message.
+func activated(t *testing.T, p *placer) (*activation, actors.Self) {
+	t.Helper()
+	if err := p.activate("k/a", act(t, "m", performatives.ActInform, toPlaced)); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Wait()
+	r, _ := p.node.System.Find("k/a")
+	self, _ := r.Local()
+	return p.active["k/a"], self
+}
+
 // While an agent leaves, it is neither moved nor taken out of memory by others, which do not wait. One
 // that is not quiet stays.
 func TestLeavesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := newPlacing(t)
-		if err := p.activate("k/a", act(t, "m", performatives.ActInform, toPlaced)); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
-		a := p.active["k/a"]
-		r, _ := p.node.System.Find("k/a")
-		self, _ := r.Local()
+		a, self := activated(t, p)
 		p.passivate(a, self)
 		if p.leaves("k/a") || a.busy != nil {
 			t.Error("it leaves memory although it has just got a message")
@@ -1271,13 +1277,7 @@ func TestPassivatedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, k := newPlacing(t)
 		k.New = func(performatives.AgentID) actors.Agent { return keeper{} }
-		if err := p.activate("k/a", act(t, "m", performatives.ActInform, toPlaced)); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
-		a := p.active["k/a"]
-		r, _ := p.node.System.Find("k/a")
-		self, _ := r.Local()
+		a, self := activated(t, p)
 		if err := self.Quiet(func(bool) {}); err != nil { // since then it is quiet
 			t.Fatal(err)
 		}
@@ -1306,13 +1306,7 @@ func TestPassivatedOnceMeetsAMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, k := newPlacing(t)
 		k.New = func(performatives.AgentID) actors.Agent { return keeper{} }
-		if err := p.activate("k/a", act(t, "m", performatives.ActInform, toPlaced)); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
-		a := p.active["k/a"]
-		r, _ := p.node.System.Find("k/a")
-		self, _ := r.Local()
+		a, self := activated(t, p)
 		if err := self.Quiet(func(bool) {}); err != nil {
 			t.Fatal(err)
 		}
