@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -200,7 +200,7 @@ func TestOperatorIsNotRedirected(t *testing.T) {
 // A node whose operator's interface has TLS is reached by https only, and the error says so.
 func TestOperatorWithoutTLS(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of the failed handshake
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // of the failed handshake
 	server.StartTLS()
 	defer server.Close()
 	r := runs(t, "check", "--addr", "http://"+server.Listener.Addr().String())
