@@ -17,18 +17,30 @@ func (c *codec) ask(dst []byte, m *performatives.Message) ([]byte, error) {
 	if err != nil || again {
 		return dst, err
 	}
-	h := headerTo(m)
-	h.id, h.timeout = q.envelope, timeLeft(m, now.Time)
-	out, err := c.appendCall(dst, h, method, q.number(), func(b *jsonscan.Builder) { c.params(b, m, q) })
+	out, err := c.appendRequest(dst, q, m, now.Time)
+	if err == nil && method == methodInitialize && c.mayOffer() {
+		c.offered.Store(q)
+	}
+	return out, err
+}
+
+// appendRequest appends the frame of a pending request. It drops the request after an error.
+func (c *codec) appendRequest(dst []byte, q *request, m *performatives.Message, now time.Time) ([]byte, error) {
+	h := c.headerTo(m)
+	h.id = q.envelope
+	if by := m.ReplyBy(); !by.IsZero() {
+		h.timeout = min(max(by.Sub(now), time.Millisecond), maxTimeout)
+	}
+	if q.pages.next != nil {
+		h.time = now
+	}
+	out, err := c.appendCall(dst, h, q.Kind, q.number(), func(b *jsonscan.Builder) { c.params(b, m, q) })
 	if err == nil && !c.fits(len(out)-len(dst)) {
 		err = m.Refused(performatives.CodeInvalidPayload, "the message is longer than the connection carries")
 	}
 	if err != nil {
 		c.drop(q)
 		return dst, err
-	}
-	if method == methodInitialize && c.mayOffer() {
-		c.offered.Store(q)
 	}
 	return out, nil
 }
@@ -57,18 +69,10 @@ func (c *codec) register(q *request, s performatives.Stamp) (again bool, err err
 	return false, nil
 }
 
-// timeLeft returns the metadata.timeout_ms of a request, at most maxTimeout; zero means none.
-func timeLeft(m *performatives.Message, now time.Time) time.Duration {
-	if m.ReplyBy().IsZero() {
-		return 0
-	}
-	return min(max(m.ReplyBy().Sub(now), time.Millisecond), maxTimeout)
-}
-
 // headerTo returns the header of a message that answers none. It has the correlation_id with which
 // a gateway has decoded the message.
-func headerTo(m *performatives.Message) header {
-	h := headerOf(m, "")
+func (c *codec) headerTo(m *performatives.Message) header {
+	h := c.headerOf(m, "")
 	h.target = string(m.Receiver())
 	if v, ok := m.Metadata(metadataCorrelation); ok && jsonscan.Valid(v) {
 		h.correlation = v
@@ -94,34 +98,48 @@ func (c *codec) methodOf(m *performatives.Message) string {
 // params writes the params of a request.
 func (c *codec) params(b *jsonscan.Builder, m *performatives.Message, q *request) {
 	switch {
+	case q.pages.next != nil:
+		b.Raw(paramCursor, q.pages.next)
 	case q.Kind == methodList:
 		putMessageType(b, m, performatives.ActQueryCapabilities)
 	case q.Kind == methodInitialize:
 		c.introduce(b, exchange.Content[performatives.QueryCapabilities](b, m))
-	case q.Kind == methodRead:
-		b.Text("uri", exchange.Content[performatives.QueryRef](b, m).Reference)
-		b.Open(memberMeta)
-		q.writeMeta(b)
-		b.End()
-	case m.MessageType() != "":
-		typedParams(b, m, q)
 	default:
 		callParams(b, m, q)
 	}
 }
 
-// callParams writes the params of tools/call, with the id of the request as the progress token.
+// callParams writes the params of resources/read and of tools/call. The tool of a message type has
+// the name of that, and its payload as the arguments. The progress token is the id of the request.
 func callParams(b *jsonscan.Builder, m *performatives.Message, q *request) {
-	p := exchange.Content[performatives.TaskRequest](b, m)
-	b.Text("name", p.TaskType)
-	b.OptionalText("task_description", p.Description)
-	if !p.Parameters.IsZero() {
-		exchange.PutContent(b, "arguments", p.Parameters)
+	var meta []byte
+	switch {
+	case q.Kind == methodRead:
+		b.Text("uri", exchange.Content[performatives.QueryRef](b, m).Reference)
+	case m.MessageType() == "":
+		p := exchange.Content[performatives.TaskRequest](b, m)
+		b.Text("name", p.TaskType)
+		b.OptionalText("task_description", p.Description)
+		if !p.Parameters.IsZero() {
+			exchange.PutContent(b, "arguments", p.Parameters)
+		}
+		b.Sorted(p.Extra, "name", "arguments", memberMeta, "task_description", "task_type", "task_parameters")
+		meta = p.Extra[memberMeta]
+	default:
+		b.Text("name", m.MessageType())
+		if m.Payload() != nil {
+			arguments, err := exchange.Object(Name, m.Payload())
+			b.Fail(err)
+			b.Raw("arguments", arguments)
+		}
 	}
-	b.Sorted(p.Extra, "name", "arguments", memberMeta, "task_description", "task_type", "task_parameters")
 	b.Open(memberMeta)
-	q.writeMeta(b)
-	if meta := p.Extra[memberMeta]; jsonscan.Valid(meta) {
+	b.Raw(metaToken, q.number())
+	b.OptionalText(metaTrace, m.Trace())
+	if m.MessageType() != "" {
+		writeMessageType(b, m, performatives.ActTaskRequest)
+	}
+	if jsonscan.Valid(meta) {
 		jsonscan.Read(meta, func(name string, v []byte) {
 			if name != metaTrace || m.Trace() == "" {
 				b.Raw(name, v)
@@ -133,9 +151,3 @@ func callParams(b *jsonscan.Builder, m *performatives.Message, q *request) {
 
 // metaTrace is the member of a _meta with the trace of a call (SEP-414).
 const metaTrace = "traceparent"
-
-// writeMeta writes the progress token and the trace of a request, the members of its _meta.
-func (q *request) writeMeta(b *jsonscan.Builder) {
-	b.Raw(metaToken, q.number())
-	b.OptionalText(metaTrace, q.message.Trace())
-}

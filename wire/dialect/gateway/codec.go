@@ -35,16 +35,13 @@ type codec struct {
 	offered atomic.Pointer[request] // the pending initialize that offers a compression
 	mcp     atomic.Bool             // the peer has chosen a protocol version of MCP
 
-	form   atomic.Uint32         // the [form] of the frames; the first readable one that is recognized decides it
-	formed bool                  // form is decided; until then, and this field itself, of the reader
+	bare   atomic.Bool           // the frames have no envelopes; the first readable one that is recognized decides it
+	formed bool                  // that is decided; until then, and this field itself, of the reader
 	source performatives.AgentID // the label of a peer without envelopes; of the reader
 
 	providers    map[performatives.AgentID]performatives.Capabilities // of those who offer anything, by folded source; of the reader
 	introduction *performatives.Message                               // that was read last and not refused; of the reader
 }
-
-// bare reports whether the frames have no envelopes. Safe for concurrent use.
-func (c *codec) bare() bool { return c.form.Load() == uint32(bare) }
 
 var _ wire.CompressionCodec = (*codec)(nil)
 
@@ -67,35 +64,35 @@ func (c *codec) Decode(frame []byte, take func(wire.Inbound)) {
 	switch {
 	case e.Refusal != nil:
 		c.faulty(&e, take)
-	case e.payload == nil:
-		take(c.peerError(&e))
-	case e.payload[0] == '[':
+	case jsonscan.Is(e.payload, '['):
 		c.decodeBatch(&e, take)
 	default:
-		r := readRPC(e.payload)
-		take(c.inbound(&e, &r, c.originOf(&e, &r)))
+		r := readRPC(e.payload, e.fault)
+		take(c.inbound(&e, &r, e.origin(&r)))
 		c.noteIntroduction(e.token, take)
 	}
 }
 
 // readFrame reads a frame in the form of the session, or in its own before that is decided.
 func (c *codec) readFrame(frame []byte) (e envelope) {
-	if !c.formed {
-		c.form.Store(uint32(formOf(frame)))
-		c.source = bareSource
+	known := c.formed
+	if !known {
+		var bare bool
+		bare, known = formOf(frame)
+		c.bare.Store(bare)
 	}
-	if c.bare() {
+	if c.bare.Load() {
 		e = c.readBare(frame)
 	} else {
 		e = readEnvelope(frame, c.session.MaxBytes)
 	}
-	c.formed = c.formed || c.form.Load() != uint32(unknownForm) && (e.Refusal == nil || e.Refusal.Code != performatives.CodeParsingError)
+	c.formed = c.formed || known && (e.Refusal == nil || e.Refusal.Code != performatives.CodeParsingError)
 	return e
 }
 
-// originOf returns the address of the answer to a message outside a batch. It shares no
-// memory with the frame.
-func (c *codec) originOf(e *envelope, r *rpc) *origin {
+// origin returns the address of the answer to a message outside a batch. It shares no memory with
+// the frame.
+func (e *envelope) origin(r *rpc) *origin {
 	o := &origin{address: address{Correlation: idText(e.id)}}
 	if r.answered() {
 		o.RPC = bytes.Clone(r.id)
@@ -106,25 +103,13 @@ func (c *codec) originOf(e *envelope, r *rpc) *origin {
 	return o
 }
 
-// nullOrigin is the origin of a call without a readable id.
-func nullOrigin(e *envelope) *origin {
-	return &origin{address: address{RPC: []byte(nullID), Correlation: idText(e.id)}}
-}
-
 // faulty takes the error of an invalid envelope. The peer gets an answer, unless the envelope holds
 // a notification, or the answer to no request of this node. An answer to one ends it.
 func (c *codec) faulty(e *envelope, take func(wire.Inbound)) {
-	o := nullOrigin(e)
-	var ended wire.Inbound
-	switch {
-	case jsonscan.Is(e.payload, '{'):
-		r := readRPC(e.payload)
-		if o = c.originOf(e, &r); r.kind == kindResponse {
-			ended = c.response(e, &r)
-		}
-	case e.fault != nil && e.payload == nil:
-		o.RPC = nil
-		ended = c.peerError(e)
+	r := readRPC(e.payload, e.fault)
+	o, ended := e.origin(&r), wire.Inbound{}
+	if r.kind == kindResponse {
+		ended = c.response(e, &r)
 	}
 	if ended.Message != nil {
 		o.RPC = []byte(nullID)
@@ -142,52 +127,45 @@ func (c *codec) refused(e *envelope, o *origin, r *performatives.Refusal) wire.I
 
 // refusedWith is [codec.refused] with other data in the JSON-RPC error.
 func (c *codec) refusedWith(e *envelope, o *origin, r *performatives.Refusal, data faultData) wire.Inbound {
-	f := faultOf(r)
+	f := faultOf(r, nil)
 	f.data = data
 	return wire.Inbound{Token: e.token, Err: r, Ref: o, Answer: c.tell(nil, &o.address, f, nil)}
 }
 
-// emptyBatchText is the error text for an empty batch (JSON-RPC 2.0 §6).
-const emptyBatchText = "mcp_payload: want at least one JSON-RPC message in a batch"
-
 // decodeBatch reads a batch. An invalid message does not affect the others.
 func (c *codec) decodeBatch(e *envelope, take func(wire.Inbound)) {
-	messages, answers, ok := c.split(e.payload)
-	o := nullOrigin(e)
-	switch {
-	case !ok:
-		take(c.refused(e, o, invalidRequest("mcp_payload", "mcp_payload: the batch has too many messages")))
-	case len(messages) == 0:
-		take(c.refused(e, o, invalidRequest("mcp_payload", emptyBatchText)))
+	var messages []rpc
+	var b batch
+	refuse := func(text string) {
+		take(c.refused(e, e.origin(&rpc{}), invalidRequest("mcp_payload", "mcp_payload: "+text)))
 	}
-	b, slot := newBatch(answers), 0
-	for i := range messages {
-		o := c.originOf(e, &messages[i])
-		if messages[i].answered() {
-			o.batch, o.slot = b, slot
-			slot++
-		}
-		take(c.inbound(e, &messages[i], o))
-	}
-}
-
-// split reads the messages of a batch and counts those that get an answer. It reports
-// false when there are too many.
-func (c *codec) split(batch []byte) (messages []rpc, answers int, ok bool) {
-	for text := range jsonscan.Elements(batch) {
+	for text := range jsonscan.Elements(e.payload) {
 		if len(messages) == maxBatch {
-			return nil, 0, false
+			refuse("the batch has too many messages")
+			return
 		}
-		r := readRPC(text)
+		r := readRPC(text, nil)
 		if r.method == methodInitialize && r.kind == kindRequest {
 			r.Refuse(invalidRequest("mcp_payload", "mcp_payload: initialize cannot be part of a batch"))
 		}
 		if r.answered() {
-			answers++
+			b.left++
 		}
 		messages = append(messages, r)
 	}
-	return messages, answers, true
+	if len(messages) == 0 { // JSON-RPC 2.0 §6
+		refuse("want at least one JSON-RPC message in a batch")
+	}
+	b.answers = make([][]byte, b.left)
+	slot := 0
+	for i := range messages {
+		o := e.origin(&messages[i])
+		if messages[i].answered() {
+			o.batch, o.slot = &b, slot
+			slot++
+		}
+		take(c.inbound(e, &messages[i], o))
+	}
 }
 
 // Refuse appends the answer to a request that the session or its handler does not serve.

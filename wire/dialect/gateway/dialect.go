@@ -46,18 +46,20 @@ func offers(c performatives.Capabilities) bool { return c.Offers() || hasTools(c
 // Recognizes reports whether frame is an object with the member mcp_payload, with the members error
 // and source, or with jsonrpc; or an array that begins with such an object. It does not check the
 // members.
-func (d *Dialect) Recognizes(frame []byte) bool { return formOf(frame) != unknownForm }
+func (d *Dialect) Recognizes(frame []byte) bool {
+	_, known := formOf(frame)
+	return known
+}
 
 // Open returns the codec of one session. It is a [wire.CompressionCodec].
 func (d *Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 	o.Local = cmp.Or(o.Local, NamespaceSystem)
-	c := &codec{opts: d.opts, session: o, formed: o.Initiator, providers: make(map[performatives.AgentID]performatives.Capabilities)}
+	c := &codec{opts: d.opts, session: o, formed: o.Initiator, source: bareSource, providers: make(map[performatives.AgentID]performatives.Capabilities)}
 	c.calls.Init(o.MaxPending, false, func(x *call) { c.withdrawn.End(exchange.KeyOf(x.Asker, x.key())) })
 	c.requests.Init(o.MaxPending, false, func(q *request) { c.paged -= q.pages.bytes })
-	c.ids, c.envelopes = exchange.IndexOf(&c.calls, (*call).key), exchange.IndexOf(&c.requests, (*request).of)
+	c.ids, c.envelopes = exchange.IndexOf(&c.calls, (*call).key), exchange.IndexOf(&c.requests, func(q *request) string { return q.envelope })
 	c.parties = exchange.IndexOf(&c.requests, (*request).party)
 	c.Handover = exchange.Handover[*call]{Lock: &c.mu, Calls: &c.calls}
-	c.form.Store(uint32(enveloped))
 	return c, nil
 }
 

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -16,7 +17,7 @@ import (
 // a message of this node. An answer to a request that is no longer pending is not written.
 func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	c.mu.Lock()
-	call := c.callOf(m)
+	call := cmp.Or(c.calls.Find("", string(m.ConversationID())), c.calls.Find("", m.InReplyTo()))
 	c.mu.Unlock()
 	if call == nil {
 		return c.own(dst, m)
@@ -46,13 +47,17 @@ func (c *codec) end(dst []byte, m *performatives.Message, call *call) []byte {
 	case call.Withdrawn: // the batch may be complete without it
 		return c.batched(dst, &call.address, nil)
 	}
-	if r := refusalIn(m); r != nil {
+	r := m.AsRefusal()
+	if _, ok := m.Payload().(performatives.Receipt); ok { // of a request that came again after its CANCEL
+		r = exchange.Canceled("")
+	}
+	if r != nil {
 		parameters := "params"
 		if call.Kind == methodCall {
 			parameters = "arguments"
 		}
 		r.Text = exchange.OfParameters(r.Text, parameters)
-		f := call.faultOf(r)
+		f := faultOf(r, call)
 		if _, extra, _ := performatives.RefusalIn(m.Payload()); jsonscan.Valid(extra["data"]) {
 			f.raw = extra["data"] // of another gateway
 		}
@@ -61,22 +66,13 @@ func (c *codec) end(dst []byte, m *performatives.Message, call *call) []byte {
 	}
 	result, err := c.resultFor(m, call)
 	if err != nil || !jsonscan.Valid(result) {
-		return c.tell(dst, &call.address, faultOf(performatives.Refused(performatives.CodeFailed, "the answer cannot be written")), nil)
+		return c.tell(dst, &call.address, unwritable(false), nil)
 	}
-	out := c.answer(dst, &call.address, rpcAnswer(call.RPC, "result", result), c.headerFor(&call.address, m))
+	out := c.answer(dst, &call.address, m, rpcAnswer(call.RPC, "result", result), nil)
 	if call.hello != nil && call.hello.gzip && len(out) > len(dst) {
 		c.agree()
 	}
 	return out
-}
-
-// refusalIn returns the refusal that an answer is, or nil. The receipt for a CANCEL is one for a
-// request that came again after it was cancelled.
-func refusalIn(m *performatives.Message) *performatives.Refusal {
-	if _, ok := m.Payload().(performatives.Receipt); ok {
-		return exchange.Canceled("")
-	}
-	return m.AsRefusal()
 }
 
 // resultFor returns the result of a call for its answer m.
@@ -93,12 +89,11 @@ func (c *codec) resultFor(m *performatives.Message, call *call) ([]byte, error) 
 		return resultWith(m, resourceResult)
 	case m.MessageType() != "":
 		return typedResult(m, call)
-	case m.Performative() != performatives.ActInformResult:
-		return plainResult(m, call.Kind == methodCall)
-	case call.Kind == methodCall:
-		return resultWith(m, toolResult)
+	case m.Performative() != performatives.ActInformResult: // such as INFORM
+		p := performatives.InformResult{Status: performatives.StatusSuccess, Details: performatives.ContentOf(m.Payload())}
+		return resultJSON(p, call.Kind == methodCall)
 	}
-	return resultWith(m, methodResult)
+	return resultWith(m, func(p performatives.InformResult) ([]byte, error) { return resultJSON(p, call.Kind == methodCall) })
 }
 
 // resultWith returns the result that is written of the payload of m.
@@ -129,7 +124,7 @@ func (c *codec) news(dst []byte, m *performatives.Message, call *call) ([]byte, 
 	if call.Token == nil || over {
 		return dst, nil
 	}
-	return c.appendCall(dst, headerOf(m, call.Correlation), methodProgress, nil, func(b *jsonscan.Builder) {
+	return c.appendCall(dst, c.headerOf(m, call.Correlation), methodProgress, nil, func(b *jsonscan.Builder) {
 		b.Raw(metaToken, call.Token)
 		b.Value("progress", progress)
 		if p.Progress != nil {
@@ -152,36 +147,38 @@ type header struct {
 	correlation []byte // as JSON; nil for none
 	timeout     time.Duration
 	message     *performatives.Message // the source of the metadata; nil for none
-	fault       []byte                 // the error object; nil for none
 }
 
-// headerOf returns the header of a message that answers the envelope with that id; empty = none.
-func headerOf(m *performatives.Message, correlation string) header {
-	return header{
-		id: string(m.ID()), time: m.Timestamp(), source: string(m.Sender()), correlation: correlated(correlation), message: m,
+// headerOf returns the header of m, or of a message that the codec itself makes if m is nil. It
+// answers the envelope with the id answered; empty = none.
+func (c *codec) headerOf(m *performatives.Message, answered string) header {
+	h := header{message: m}
+	if answered != "" {
+		h.correlation = jsonscan.AppendQuoted(nil, answered)
 	}
-}
-
-// headerFor returns the header of the answer m, or of one that the codec itself makes if m is nil.
-func (c *codec) headerFor(o *address, m *performatives.Message) header {
-	if m != nil {
-		return headerOf(m, o.Correlation)
+	if m == nil {
+		s := c.stamp()
+		h.id, h.time, h.source = string(s.ID), s.Time, string(c.session.Local)
+	} else {
+		h.id, h.time, h.source = string(m.ID()), m.Timestamp(), string(m.Sender())
 	}
-	s := c.stamp()
-	return header{id: string(s.ID), time: s.Time, source: string(c.session.Local), correlation: correlated(o.Correlation)}
+	return h
 }
 
-// appendEnvelope appends an envelope with a payload, or the payload alone to a session without
-// envelopes.
-func (c *codec) appendEnvelope(dst []byte, h header, payload []byte) ([]byte, error) {
-	if c.bare() {
+// appendEnvelope appends an envelope with a payload: that of the answer m, or of one of the codec
+// itself if m is nil. In a session without envelopes it appends the payload alone.
+func (c *codec) appendEnvelope(dst []byte, o *address, m *performatives.Message, payload, fault []byte) ([]byte, error) {
+	if c.bare.Load() {
 		if !utf8.Valid(payload) {
-			return dst, errNoUTF8
+			return dst, errors.New("gateway: want UTF-8")
 		}
 		return append(dst, payload...), nil
 	}
-	w := exchange.NewWriter(Name, h.message, dst)
-	c.writeHeader(&w.Builder, h)
+	w := exchange.NewWriter(Name, m, dst)
+	c.writeHeader(&w.Builder, c.headerOf(m, o.Correlation))
+	if fault != nil {
+		w.Raw("error", fault)
+	}
 	w.Raw("mcp_payload", payload)
 	return w.Finish()
 }
@@ -189,7 +186,7 @@ func (c *codec) appendEnvelope(dst []byte, h header, payload []byte) ([]byte, er
 // appendCall appends the envelope of a request, or that of a notification for a nil id. Params
 // writes the members of params; nil means no params.
 func (c *codec) appendCall(dst []byte, h header, method string, id []byte, params func(*jsonscan.Builder)) ([]byte, error) {
-	w, bare := exchange.NewWriter(Name, h.message, dst), c.bare()
+	w, bare := exchange.NewWriter(Name, h.message, dst), c.bare.Load()
 	if !bare {
 		c.writeHeader(&w.Builder, h)
 		w.Open("mcp_payload")
@@ -224,34 +221,15 @@ func (c *codec) writeHeader(b *jsonscan.Builder, h header) {
 	b.JSON = h.time.UTC().AppendFormat(b.JSON, timeFormat)
 	b.Text("source", h.source)
 	b.OptionalText("target_namespace", h.target)
-	if token := c.token(); token != "" {
-		b.Text("auth_token", "Bearer "+token)
+	if c.session.Initiator && c.session.Token != nil {
+		if token := c.session.Token(); token != "" {
+			b.Text("auth_token", "Bearer "+token)
+		}
 	}
 	if h.correlation != nil {
 		b.Raw("correlation_id", h.correlation)
 	}
 	writeMetadata(b, h)
-	if h.fault != nil {
-		b.Raw("error", h.fault)
-	}
-}
-
-var errNoUTF8 = errors.New("gateway: want UTF-8")
-
-// token returns the token of each message. Only the end that opened the connection has one.
-func (c *codec) token() string {
-	if !c.session.Initiator || c.session.Token == nil {
-		return ""
-	}
-	return c.session.Token()
-}
-
-// correlated returns the correlation_id of the answer to an envelope with that id.
-func correlated(id string) []byte {
-	if id == "" {
-		return nil
-	}
-	return jsonscan.AppendQuoted(nil, id)
 }
 
 // timeFormat is the format of wire for times: in UTC, with exactly milliseconds.

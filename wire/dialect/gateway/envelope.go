@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"bytes"
-	"strings"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -111,19 +110,11 @@ func idText(id []byte) string {
 	return string(id)
 }
 
-// form is the form of the frames of a session.
-type form uint8
-
-const (
-	unknownForm form = iota
-	enveloped
-	bare // JSON-RPC without envelopes, as the transports of MCP write it (addenda §9)
-)
-
-// formOf returns the form of an object with the member mcp_payload, or with error and source, or
-// with jsonrpc and without mcp_payload; or of an array that begins with one. It does not check the
-// members.
-func formOf(frame []byte) form {
+// formOf reports whether a frame is known to be of this dialect: an object with the member
+// mcp_payload, or with error and source, or with jsonrpc; or an array that begins with one. It is
+// bare with jsonrpc and without mcp_payload: JSON-RPC without envelopes, as the transports of MCP
+// write it (addenda §9). formOf does not check the members.
+func formOf(frame []byte) (bare, known bool) {
 	s := jsonscan.Scanner{Data: frame, Depth: exchange.MaxDepth}
 	if s.Peek() == '[' {
 		s.Open('[')
@@ -131,13 +122,11 @@ func formOf(frame []byte) form {
 	frame = frame[s.Pos:]
 	switch {
 	case wire.HasMember(frame, "mcp_payload"):
-		return enveloped
+		return false, true
 	case wire.HasMember(frame, "jsonrpc"):
-		return bare
-	case wire.HasMember(frame, "error") && wire.HasMember(frame, "source"):
-		return enveloped
+		return true, true
 	}
-	return unknownForm
+	return false, wire.HasMember(frame, "error") && wire.HasMember(frame, "source")
 }
 
 // bareSource is the label of a client without envelopes that has not named itself in initialize.
@@ -165,14 +154,4 @@ func (c *codec) named(params []byte) {
 	if name != "" && performatives.CheckID(name) == nil && name.Fold() != NamespaceSystem && name.Fold() != NamespaceDefault {
 		c.source = name
 	}
-}
-
-// bared returns a fault without the member of the envelope in which its JSON-RPC message would be.
-func (f fault) bared() fault {
-	const in = "mcp_payload"
-	f.object.Message = strings.Replace(strings.TrimPrefix(f.object.Message, in+"."), in, "message", 1)
-	if d := f.data.ErrorDetails; d != nil {
-		d.Field = strings.TrimPrefix(strings.TrimPrefix(d.Field, in), ".")
-	}
-	return f
 }

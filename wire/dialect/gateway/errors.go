@@ -1,8 +1,10 @@
 package gateway
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -31,11 +33,15 @@ type faultData struct {
 	*wire.ErrorDetails
 }
 
-func faultOf(err error) fault {
+// faultOf returns the error of a request. x is nil for one that was not taken on.
+func faultOf(err error, x *call) fault {
 	r := wire.AsRefusal(err)
 	f := fault{object: wire.ErrorObjectOf(err), code: ErrorCodes.Of(r.Code)}
 	if d := f.object.Details; d != nil && envelopeNames[d.Field] != "" {
 		d.Field = envelopeNames[d.Field]
+	}
+	if x != nil && x.Kind == methodRead && r.Code == performatives.CodeUnknownReference {
+		f.code = codeNoResource
 	}
 	f.data = faultData{ReasonCode: r.Code, RetryAfter: performatives.RetryAfterMillis(r.RetryAfter), ErrorDetails: f.object.Details}
 	return f
@@ -58,7 +64,7 @@ func (f fault) rpc(id []byte) []byte {
 // fail appends the frame that answers a request with err, or the batch that it completes.
 // It appends nothing for a message that gets no answer.
 func (c *codec) fail(dst []byte, o *origin, err error) []byte {
-	return c.tell(dst, &o.address, o.call.faultOf(err), nil)
+	return c.tell(dst, &o.address, faultOf(err, o.call), nil)
 }
 
 // tell is [codec.fail] for an error in the form of this protocol: that of m, or of the codec itself
@@ -67,38 +73,39 @@ func (c *codec) tell(dst []byte, o *address, f fault, m *performatives.Message) 
 	if o.RPC == nil {
 		return dst
 	}
-	if c.bare() {
-		f = f.bared()
+	if c.bare.Load() { // there is no member of an envelope in which the JSON-RPC message would be
+		const in = "mcp_payload"
+		f.object.Message = strings.Replace(strings.TrimPrefix(f.object.Message, in+"."), in, "message", 1)
+		if d := f.data.ErrorDetails; d != nil {
+			d.Field = strings.TrimPrefix(strings.TrimPrefix(d.Field, in), ".")
+		}
 	}
-	h := c.headerFor(o, m)
-	h.fault = f.object.JSON()
-	return c.answer(dst, o, f.rpc(o.RPC), h)
+	return c.answer(dst, o, m, f.rpc(o.RPC), f.object.JSON())
 }
 
-// answer appends the frame of an answer. It adds the answer to a batch to its batch, and
-// appends the batch when it is complete.
-func (c *codec) answer(dst []byte, o *address, body []byte, h header) []byte {
+// answer appends the frame of an answer: that of m, or of the codec itself if m is nil. fault is the
+// error object of the envelope, or nil. An answer to a batch is added to the batch, which is appended
+// when it is complete.
+func (c *codec) answer(dst []byte, o *address, m *performatives.Message, body, fault []byte) []byte {
 	if o.batch != nil {
 		return c.batched(dst, o, body)
 	}
-	out, err := c.appendEnvelope(dst, h, body)
+	out, err := c.appendEnvelope(dst, o, m, body, fault)
 	if err == nil && c.fits(len(out)-len(dst)) {
 		return out
 	}
-	f := unwritable(err)
-	h = c.headerFor(o, nil)
-	h.fault = f.object.JSON()
-	out, _ = c.appendEnvelope(dst, h, f.rpc(o.RPC)) // an error of this package can always be written
+	f := unwritable(err == nil)
+	out, _ = c.appendEnvelope(dst, o, nil, f.rpc(o.RPC), f.object.JSON()) // it can always be written
 	return out
 }
 
-// unwritable returns the error that replaces an answer that cannot be written.
-func unwritable(err error) fault {
+// unwritable returns the error that replaces an answer that cannot be written, or is too long.
+func unwritable(long bool) fault {
 	text := "the answer cannot be written"
-	if err == nil {
+	if long {
 		text = "the answer is longer than the connection carries"
 	}
-	return faultOf(&performatives.Refusal{Code: performatives.CodeFailed, Text: text})
+	return faultOf(performatives.Refused(performatives.CodeFailed, text), nil)
 }
 
 func (c *codec) fits(bytes int) bool { return c.session.MaxBytes <= 0 || bytes <= c.session.MaxBytes }
@@ -110,37 +117,39 @@ const envelopeBytes = 4096
 // invalid answer, or one beyond the bounds, becomes an error.
 func (c *codec) batched(dst []byte, o *address, body []byte) []byte {
 	if !utf8.Valid(body) {
-		body = unwritable(errNoUTF8).rpc(o.RPC)
+		body = unwritable(false).rpc(o.RPC)
 	}
-	if !c.put(o, body) {
+	given := c.put(o, body)
+	if len(given) == 0 {
 		return dst
 	}
-	answers := o.batch.text()
-	if len(answers) == 0 {
-		return dst
-	}
-	out, _ := c.appendEnvelope(dst, c.headerFor(o, nil), answers) // each answer has been checked
+	answers := append(append([]byte{'['}, bytes.Join(given, []byte{','})...), ']')
+	out, _ := c.appendEnvelope(dst, o, nil, answers, nil) // each answer has been checked
 	return out
 }
 
-// put adds an answer to its batch, and reports whether the batch is complete.
-func (c *codec) put(o *address, body []byte) bool {
+// put adds an answer to its batch, in place of an earlier one to the same request. It returns the
+// answers when the batch is complete.
+func (c *codec) put(o *address, body []byte) [][]byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	b := o.batch
-	limit := c.session.MaxBytes - envelopeBytes
+	b, limit := o.batch, c.session.MaxBytes-envelopeBytes
 	if c.session.MaxBytes > 0 && (b.bytes+len(body) > limit || c.held+len(body) > 2*limit) {
-		body = unwritable(nil).rpc(o.RPC)
+		body = unwritable(true).rpc(o.RPC)
 	}
-	waited, before := b.left > 0, b.bytes
-	b.put(o.slot, body)
-	if waited {
-		c.held += b.bytes - before
-		if b.left == 0 {
-			c.held -= b.bytes
-		}
+	if b.left > 0 {
+		c.held -= b.bytes
 	}
-	return b.left == 0
+	if b.answers[o.slot] == nil {
+		b.left--
+	}
+	b.bytes += len(body) - len(b.answers[o.slot])
+	b.answers[o.slot] = append([]byte{}, body...)
+	if b.left > 0 {
+		c.held += b.bytes
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(b.answers), func(answer []byte) bool { return len(answer) == 0 })
 }
 
 // ErrorCodes has the code of each reason in a JSON-RPC error, in decimal, and the reason as which

@@ -94,7 +94,7 @@ func (s *session) wrote(frame []byte) {
 	e := struct {
 		Payload json.RawMessage `json:"mcp_payload"`
 	}{frame}
-	if !s.codec.bare() {
+	if !s.codec.bare.Load() {
 		if err := json.Unmarshal(frame, &e); err != nil {
 			s.t.Fatal(err)
 		}
@@ -106,7 +106,7 @@ func (s *session) wrote(frame []byte) {
 		}
 	}
 	for _, one := range list {
-		if r := readRPC(one); r.kind == kindResponse && s.answers != nil {
+		if r := readRPC(one, nil); r.kind == kindResponse && s.answers != nil {
 			s.answers[key(r.id)]++
 		}
 	}

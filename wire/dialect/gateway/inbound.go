@@ -17,30 +17,25 @@ import (
 
 // inbound returns the meaning of one JSON-RPC message of the peer.
 func (c *codec) inbound(e *envelope, r *rpc, o *origin) wire.Inbound {
-	if e.Refusal == nil && r.Refusal != nil && r.kind != kindResponse {
-		return c.refused(e, o, r.Refusal)
-	}
-	switch r.kind {
-	case kindResponse:
+	switch {
+	case r.kind == kindResponse:
 		return c.response(e, r)
-	case kindNotification:
+	case r.Refusal != nil: // as of each broken message
+		return c.refused(e, o, r.Refusal)
+	case r.kind == kindNotification:
 		return c.notification(e, r, o)
-	case kindRequest:
-		if c.session.Workers == nil {
-			return c.request(e, r, o)
-		}
-		e, r := *e, *r // copies, so that only these are on the heap
-		return wire.Inbound{Token: e.token, Ref: o, Rest: func() wire.Inbound { return c.request(&e, &r, o) }}
-	case kindBroken:
+	case c.session.Workers == nil:
+		return c.request(e, r, o)
 	}
-	return c.refused(e, o, invalidRequest("mcp_payload", "mcp_payload: want a JSON-RPC message"))
+	in, request := *e, *r // copies, so that only these are on the heap
+	return wire.Inbound{Token: e.token, Ref: o, Rest: func() wire.Inbound { return c.request(&in, &request, o) }}
 }
 
 // request returns the meaning of a request of the peer.
 func (c *codec) request(e *envelope, r *rpc, o *origin) wire.Inbound {
 	switch r.method {
 	case methodPing:
-		pong := c.answer(nil, &o.address, rpcAnswer(o.RPC, "result", []byte("{}")), c.headerFor(&o.address, nil))
+		pong := c.answer(nil, &o.address, nil, rpcAnswer(o.RPC, "result", []byte("{}")), nil)
 		return wire.Inbound{Token: e.token, Ref: o, Answer: pong}
 	case methodInitialize:
 		return c.initialize(e, r, o)
@@ -61,9 +56,14 @@ func (c *codec) request(e *envelope, r *rpc, o *origin) wire.Inbound {
 // methodCall serves ns.method of the peer: a task of the type method, or a message of the
 // message type method.
 func (c *codec) methodCall(e *envelope, r *rpc, o *origin) wire.Inbound {
-	to, method := c.methodRoute(e, r)
+	to, method := c.route(e, r, performatives.AgentID(Namespace(e.target, "")), r.method, "method")
+	if to == "" {
+		_, method, _ = splitMethod(r.method)
+		to = performatives.AgentID(Namespace(e.target, r.method))
+		c.route(e, r, to, method, "method")
+	}
 	if t := c.openingType(r, method); t.name != "" {
-		return c.typedCall(e, r, o, to, t, objectOf(withoutMessageType(r.params), "params"), "")
+		return c.typedCall(e, r, o, to, t, objectOf(withoutMessageType(r.params), "params"), pathParams)
 	}
 	task := performatives.TaskRequest{TaskType: method}
 	if r.params != nil {
@@ -78,12 +78,12 @@ func (c *codec) list(e *envelope, r *rpc, o *origin) wire.Inbound {
 	switch cursor := jsonscan.Member(r.params, paramCursor); {
 	case jsonscan.IsNone(cursor), string(cursor) == `""`: // the first page
 	case !jsonscan.Is(cursor, '"'):
-		r.Refuse(invalidParams(paramCursor, "a string", cursor))
+		r.Refuse(exchange.Invalid(pathParams+"."+paramCursor, "a string", cursor))
 	default:
-		r.Refuse(exchange.Wrong("mcp_payload.params."+paramCursor, "none: the first page has all"))
+		r.Refuse(exchange.Wrong(pathParams+"."+paramCursor, "none: the first page has all"))
 	}
-	if meta := r.readMeta(); !isObjectOrNone(meta) {
-		r.Refuse(invalidParams(memberMeta, "an object", meta))
+	if meta := r.readMeta(); !jsonscan.IsNone(meta) && !jsonscan.Is(meta, '{') {
+		r.Refuse(exchange.Invalid(pathMeta, "an object", meta))
 	}
 	t := readMessageType(&r.Fault, r.readMeta(), pathMeta)
 	to, x := c.queried(e, r.method), &call{}
@@ -97,8 +97,11 @@ func (c *codec) list(e *envelope, r *rpc, o *origin) wire.Inbound {
 }
 
 // serve makes the message of a request, and stores the address of its answer in call. env
-// has the payload, and the message type and act of a typed request. A call that repeats a pending
-// one gets the answer of that one. In a batch, which has an answer for each call, it is refused.
+// has the payload, and the message type and act of a typed request. The id of a message that starts
+// work is the same for a call that comes again: from the same source of this connection, with the
+// same JSON-RPC id and content. A client of JSON-RPC may use an id again for another call. A call
+// that repeats a pending one gets the answer of that one. In a batch, which has an answer for each
+// call, it is refused.
 func (c *codec) serve(e *envelope, r *rpc, o *origin, env performatives.Envelope, call *call) wire.Inbound {
 	if r.Refusal != nil {
 		return c.refused(e, o, r.Refusal)
@@ -111,7 +114,8 @@ func (c *codec) serve(e *envelope, r *rpc, o *origin, env performatives.Envelope
 		if !jsonscan.IsNull(r.id) {
 			c.connection = cmp.Or(c.connection, s.ID)
 			of = exchange.KeyOf(e.source, key(r.id))
-			env.ID = c.requestID(of, e, r)
+			sum := exchange.Digest(r.params, string(c.connection), string(of.Agent), of.Name, strings.ToLower(Namespace(e.target, r.method)), r.method)
+			env.ID = performatives.MessageID(hex.EncodeToString(sum[:16]))
 		}
 	}
 	m, err := c.message(e, r, env)
@@ -126,7 +130,7 @@ func (c *codec) serve(e *envelope, r *rpc, o *origin, env performatives.Envelope
 		o.call = call
 	}
 	in := wire.Inbound{Message: m, Token: e.token, ID: ownID(e, r), Ref: o}
-	if !jsonscan.IsNull(r.id) && !c.bare() { // without envelopes, an id is free after its answer
+	if !jsonscan.IsNull(r.id) && !c.bare.Load() { // without envelopes, an id is free after its answer
 		in.Content = slices.Concat([]byte(r.method), r.params)
 	}
 	return in
@@ -151,7 +155,7 @@ func (c *codec) addCall(x *call, m *performatives.Message, of exchange.Key, now 
 		return performatives.Refused(performatives.CodeBusy, "too many requests are under way on this connection")
 	}
 	x.Request = exchange.Request{Kind: x.Kind, ID: m.ID(), Act: m.Performative(), Asker: m.Sender(), Receiver: m.Receiver(), Conversation: m.ConversationID()}
-	x.ReplyBy, x.Priority, x.MCP = m.ReplyBy(), m.Priority(), c.mcp.Load() || c.bare()
+	x.ReplyBy, x.Priority, x.MCP = m.ReplyBy(), m.Priority(), c.mcp.Load() || c.bare.Load()
 	if x.hello == nil {
 		x.Agent = m.Sender().Fold()
 	}
@@ -160,14 +164,6 @@ func (c *codec) addCall(x *call, m *performatives.Message, of exchange.Key, now 
 	}
 	c.calls.Add(x)
 	return nil
-}
-
-// requestID returns the id of the message for a request that starts work. It is the same for a
-// request that comes again: from the same source of this connection, with the same JSON-RPC id and
-// content. A client of JSON-RPC may use an id again for another request.
-func (c *codec) requestID(of exchange.Key, e *envelope, r *rpc) performatives.MessageID {
-	sum := exchange.Digest(r.params, string(c.connection), string(of.Agent), of.Name, strings.ToLower(Namespace(e.target, r.method)), r.method)
-	return performatives.MessageID(hex.EncodeToString(sum[:16]))
 }
 
 // received returns a message of the peer that opens no call, or the error for which there is none.
@@ -183,6 +179,9 @@ func ownID(e *envelope, r *rpc) string { return string(e.id) + " " + string(r.id
 
 // message makes a message of the peer, for its namespace.
 func (c *codec) message(e *envelope, r *rpc, env performatives.Envelope) (*performatives.Message, error) {
+	if r.Refusal != nil {
+		return nil, r.Refusal
+	}
 	env.Sender = e.source
 	if env.Receiver == "" {
 		env.Receiver = performatives.AgentID(Namespace(e.target, r.method))

@@ -16,27 +16,27 @@ import (
 // initialize serves initialize of the peer.
 func (c *codec) initialize(e *envelope, r *rpc, o *origin) wire.Inbound {
 	if jsonscan.Is(r.params, '[') {
-		return c.refused(e, o, invalidParams("", "an object", r.params))
+		return c.refused(e, o, exchange.Invalid(pathParams, "an object", r.params))
 	}
-	if refusal := rule.Check(introduction, "mcp_payload.params", r.params, false); refusal != nil {
+	var extra performatives.Members
+	values, refusal := rule.Read(nil, introduction, pathParams, r.params, public(&extra))
+	if refusal != nil {
 		return c.refused(e, o, refusal)
 	}
-	var preferred, others, offers []byte
-	var extra performatives.Members
-	jsonscan.Read(r.params, public(&extra), jsonscan.Find("protocolVersion", &preferred), jsonscan.Find("supportedVersions", &others), jsonscan.Find("capabilities", &offers))
-	h, ok := negotiate(jsonscan.Text(preferred), stringsOf(others))
+	others, _ := jsonscan.Texts(values[1])
+	h, ok := negotiate(jsonscan.Text(values[0]), others)
 	if !ok {
 		return c.refusedWith(e, o, &performatives.Refusal{
-			Code: performatives.CodeInvalidPayload, Field: "mcp_payload.params.protocolVersion", Text: "there is no protocol version in common",
+			Code: performatives.CodeInvalidPayload, Field: pathParams + ".protocolVersion", Text: "there is no protocol version in common",
 		}, faultData{Supported: slices.Concat(supported, mcpVersions)})
 	}
-	if c.bare() {
+	if c.bare.Load() {
 		h.mcp = true
 		c.named(r.params)
 		e.source = c.source
 	}
-	h.gzip = c.gzips(offers)
-	own := capabilitiesOf(offers)
+	h.gzip = c.gzips(values[2])
+	own := capabilitiesOf(values[2])
 	in := c.serve(e, r, o, performatives.Envelope{
 		Receiver: c.queried(e, r.method),
 		Payload:  performatives.QueryCapabilities{Type: performatives.QuerySummary, Capabilities: &own, Extra: extra},
@@ -51,12 +51,9 @@ func (c *codec) initialize(e *envelope, r *rpc, o *origin) wire.Inbound {
 // The kinds of the members of an introduction that only gateway has.
 var (
 	aName      = &rule.Kind{Want: "a string or an array of strings", Fits: listOr(`"`, rule.Text.Fits)}
-	aTools     = &rule.Kind{Want: "an array of tools with a name, an object or a boolean", Fits: listOr("{tf", isTool)}
-	aResources = &rule.Kind{Want: "an array of resources with a uri, an object or a boolean", Fits: listOr("{tf", isResource)}
+	aTools     = &rule.Kind{Want: "an array of tools with a name, an object or a boolean", Fits: listOr("{tf", func(v []byte) bool { return actionOf(v).Name != "" })}
+	aResources = &rule.Kind{Want: "an array of resources with a uri, an object or a boolean", Fits: listOr("{tf", func(v []byte) bool { return resourceOf(v).URI != "" })}
 )
-
-func isTool(v []byte) bool     { return actionOf(v).Name != "" }
-func isResource(v []byte) bool { return resourceOf(v).URI != "" }
 
 // listOr reports whether a value begins with one of those characters, or is an array whose elements
 // all fit.
@@ -194,13 +191,8 @@ const compression = "compression"
 // gzips reports whether both ends can compress. The other end has a list of compressions, or one.
 func (c *codec) gzips(capabilities []byte) bool {
 	v := jsonscan.Member(capabilities, compression)
-	return c.offers() && slices.Contains(append(stringsOf(v), jsonscan.Text(v)), compressionGzip)
-}
-
-// stringsOf reads the strings of an array, up to the first other element.
-func stringsOf(v []byte) []string {
 	texts, _ := jsonscan.Texts(v)
-	return texts
+	return c.offers() && slices.Contains(append(texts, jsonscan.Text(v)), compressionGzip)
 }
 
 // capabilitiesOf reads the capabilities of an end: its listed tools as actions, its resources,
@@ -215,9 +207,9 @@ func capabilitiesOf(v []byte) performatives.Capabilities {
 		case name == "resources" && list:
 			out.Resources = resourcesOf(v)
 		case name == "topics" && list:
-			out.Topics = stringsOf(v)
+			out.Topics, _ = jsonscan.Texts(v)
 		case name == "ontologies" && list:
-			out.Ontologies = stringsOf(v)
+			out.Ontologies, _ = jsonscan.Texts(v)
 		default:
 			rest(name, v)
 		}

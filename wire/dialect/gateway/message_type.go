@@ -5,6 +5,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
@@ -16,7 +17,8 @@ const (
 	metaPerformative = "performative"
 	metaToken        = "progressToken"
 
-	pathMeta = "mcp_payload.params." + memberMeta
+	pathParams = "mcp_payload.params"
+	pathMeta   = pathParams + "." + memberMeta
 )
 
 // messageType is what a _meta says of the type of a message.
@@ -47,6 +49,15 @@ func readMessageType(f *exchange.Fault, meta []byte, path string) (t messageType
 		}
 	}
 	return t
+}
+
+// decodeTyped returns the payload of a message with a message type. It refuses an invalid one.
+func (c *codec) decodeTyped(r *rpc, t messageType, text []byte) any {
+	payload, err := c.session.Registry.DecodeTyped(t.act, t.name, "", text)
+	if err != nil {
+		r.Refuse(wire.AsRefusal(err))
+	}
+	return payload
 }
 
 // withMessageType returns a JSON object with the message type of m in its _meta, and with the act

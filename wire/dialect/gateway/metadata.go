@@ -27,8 +27,13 @@ func (e *envelope) readMetadata(v []byte) {
 	}
 	for name, v := range jsonscan.Members(v) {
 		switch name := string(name); {
+		case name == "timeout_ms" && jsonscan.IsNull(v):
 		case name == "timeout_ms":
-			e.readTimeout(v)
+			ms, _ := strconv.ParseFloat(string(v), 64) // 0 if it is no number
+			if ms <= 0 || ms > float64(maxTimeout/time.Millisecond) {
+				e.Refuse(exchange.Wrong("metadata.timeout_ms", "a number of milliseconds above 0"))
+			}
+			e.timeout = max(time.Duration(ms*float64(time.Millisecond)), 1)
 		case name != "priority":
 			e.keep(name, v)
 		case !jsonscan.IsNull(v):
@@ -44,17 +49,6 @@ func (e *envelope) readMetadata(v []byte) {
 
 // maxTimeout is the longest deadline of a request.
 const maxTimeout = 100 * 365 * 24 * time.Hour
-
-func (e *envelope) readTimeout(v []byte) {
-	if jsonscan.IsNull(v) {
-		return
-	}
-	ms, _ := strconv.ParseFloat(string(v), 64) // 0 if it is no number
-	if ms <= 0 || ms > float64(maxTimeout/time.Millisecond) {
-		e.Refuse(exchange.Wrong("metadata.timeout_ms", "a number of milliseconds above 0"))
-	}
-	e.timeout = max(time.Duration(ms*float64(time.Millisecond)), 1)
-}
 
 // keep stores a member without a field in the metadata. It drops a member with the name
 // of a credential: messages may be logged and shown.
@@ -103,7 +97,7 @@ func spells(name, word string) bool {
 }
 
 // writeMetadata writes the metadata of a message, with the fields that wire writes there: the
-// priority and the timeout. The further members of its envelope come first.
+// priority, as it came if it still is that, and the timeout. The further members of its envelope come first.
 func writeMetadata(b *jsonscan.Builder, h header) {
 	if h.message == nil {
 		return
@@ -111,15 +105,18 @@ func writeMetadata(b *jsonscan.Builder, h header) {
 	own, outer := performatives.Members{}, performatives.Members{}
 	for name, v := range h.message.AllMetadata() {
 		switch of, isOuter := strings.CutPrefix(name, prefixEnvelope); {
-		case secret(name), name == "priority", strings.HasPrefix(name, prefixPayload):
+		case secret(name), strings.HasPrefix(name, prefixPayload):
 		case !isOuter:
 			own[name] = v
 		case envelopeMembers.Find([]byte(of)) == len(envelopeMembers):
 			outer[of] = v
 		}
 	}
-	if v := priorityFor(h.message); v != nil {
-		own["priority"] = v
+	if came, ok := exchange.Priority(own["priority"]); !ok || came != h.message.Priority() {
+		delete(own, "priority")
+		if p := h.message.Priority(); p != performatives.Normal {
+			own["priority"] = jsonscan.AppendQuoted(nil, p.String())
+		}
 	}
 	if h.timeout > 0 {
 		own["timeout_ms"] = strconv.AppendInt(nil, max(h.timeout.Milliseconds(), 1), 10)
@@ -130,18 +127,4 @@ func writeMetadata(b *jsonscan.Builder, h header) {
 		b.Sorted(own)
 		b.End()
 	}
-}
-
-// priorityFor returns the priority as JSON: as it came, if it still is that; else nil if it is
-// normal.
-func priorityFor(m *performatives.Message) []byte {
-	if v, came := m.Metadata("priority"); came {
-		if p, ok := exchange.Priority(v); ok && p == m.Priority() {
-			return v
-		}
-	}
-	if m.Priority() == performatives.Normal {
-		return nil
-	}
-	return jsonscan.AppendQuoted(nil, m.Priority().String())
 }

@@ -43,24 +43,18 @@ func (c *codec) inform(e *envelope, r *rpc, o *origin) wire.Inbound {
 	if payload != nil {
 		payload = objectOf(payload, "params")
 	}
-	t := readMessageType(&r.Fault, metaOf(payload), pathMeta)
-	if r.Refusal != nil {
-		return received(e, r, o, nil, r.Refusal)
-	}
+	t := readMessageType(&r.Fault, jsonscan.Member(payload, memberMeta), pathMeta)
 	exchange.Keep(&r.extra, metadataMethod, jsonscan.AppendQuoted(nil, r.method))
 	env := performatives.Envelope{ID: c.stamp().ID, Performative: act, MessageType: t.name}
 	if r.method == methodListChanged && payload == nil {
 		env.Ontology = performatives.OntologyCapabilityInformation
 	}
-	var err error
 	switch {
 	case t.name != "":
-		env.Payload, err = c.session.Registry.DecodeTyped(act, t.name, "", withoutMessageType(payload))
+		t.act = act
+		env.Payload = c.decodeTyped(r, t, withoutMessageType(payload))
 	case payload != nil:
 		env.Payload = performatives.Raw(payload)
-	}
-	if err != nil {
-		return received(e, r, o, nil, err)
 	}
 	m, err := c.message(e, r, env)
 	return received(e, r, o, m, err)
@@ -99,44 +93,35 @@ func (c *codec) cancelled(e *envelope, r *rpc, o *origin) wire.Inbound {
 	return received(e, r, o, m, err)
 }
 
-// progress reads the progress of a request of this node. It reports false for a
-// notification without a token.
+// progress reads the progress of a request of this node. Progress with a message type has the
+// intermediate results as its payload. It reports false for a notification without a token.
 func (c *codec) progress(e *envelope, r *rpc, o *origin) (wire.Inbound, bool) {
 	var token, done, total, message, results []byte
 	jsonscan.Read(r.params, nil, jsonscan.Find("progressToken", &token), jsonscan.Find("progress", &done), jsonscan.Find("total", &total), jsonscan.Find("message", &message), jsonscan.Find("intermediate_results", &results))
 	if token == nil {
 		return wire.Inbound{}, false
 	}
-	nothing := wire.Inbound{Token: e.token, Ref: o} // the request has ended
 	c.mu.Lock()
 	q := c.requests.Find("", idText(token))
 	over := q == nil || q.cancel != nil
 	c.mu.Unlock()
 	if over {
-		return nothing, true
+		return wire.Inbound{Token: e.token, Ref: o}, true
 	}
-	m, err := c.progressed(e, r, q, performatives.StatusUpdate{Progress: percentage(done, total), Description: jsonscan.Text(message)}, results)
-	return received(e, r, o, m, err), true
-}
-
-// progressed makes the STATUS_UPDATE of a notification. One with a message type has the
-// intermediate results as its payload.
-func (c *codec) progressed(e *envelope, r *rpc, q *request, update performatives.StatusUpdate, results []byte) (*performatives.Message, error) {
 	t := readMessageType(&r.Fault, r.readMeta(), pathMeta)
-	if r.Refusal != nil {
-		return nil, r.Refusal
-	}
-	if t.act = performatives.ActStatusUpdate; t.name != "" {
-		payload, err := c.session.Registry.DecodeTyped(t.act, t.name, "", results)
-		if err != nil {
-			return nil, err
+	t.act = performatives.ActStatusUpdate
+	var payload any
+	if t.name != "" {
+		payload = c.decodeTyped(r, t, results)
+	} else {
+		update := performatives.StatusUpdate{Progress: percentage(done, total), Description: jsonscan.Text(message)}
+		if results != nil {
+			update.Results = performatives.RawContent(objectOf(bytes.Clone(results), "result"))
 		}
-		return c.reply(e, r, q.message, t, payload)
+		payload = update
 	}
-	if results != nil {
-		update.Results = performatives.RawContent(objectOf(bytes.Clone(results), "result"))
-	}
-	return c.reply(e, r, q.message, t, update)
+	m, err := c.reply(e, r, q.message, t, payload)
+	return received(e, r, o, m, err), true
 }
 
 // percentage returns the progress in percent; nil means unknown.
@@ -154,6 +139,9 @@ func percentage(done, total []byte) *float64 {
 // which may be empty. Its sender is the receiver of the request, also when the envelope has another
 // source: that source answers on the receiver's behalf.
 func (c *codec) reply(e *envelope, r *rpc, to *performatives.Message, t messageType, payload any) (*performatives.Message, error) {
+	if r.Refusal != nil {
+		return nil, r.Refusal
+	}
 	env := to.ReplyEnvelope(cmp.Or(to.Receiver(), e.source), performatives.Stamp{ID: c.stamp().ID, Time: e.timestamp}, t.act, payload)
 	env.MessageType, env.Metadata = t.name, metadataFor(e, r)
 	return performatives.New(env)
@@ -173,23 +161,17 @@ func (c *codec) own(dst []byte, m *performatives.Message) ([]byte, error) {
 	case act == performatives.ActCancel:
 		return c.cancel(dst, m)
 	case notices.Has(act) && m.InReplyTo() == "":
-		if m.Payload() == nil && m.Ontology() == performatives.OntologyCapabilityInformation {
-			return c.listChanged(dst, m)
+		switch listChanged := m.Payload() == nil && m.Ontology() == performatives.OntologyCapabilityInformation; {
+		case !listChanged:
+			return c.notify(dst, m)
+		case c.mcp.Load(): // no other client was promised that
+			return c.announce(dst, m, methodListChanged, nil)
 		}
-		return c.notify(dst, m)
+		return dst, nil
 	case notices.Has(act), act == performatives.ActStatusUpdate, act.IsReply() && !act.ExpectsReply():
 		return dst, nil
 	}
 	return dst, errWordless
-}
-
-// listChanged tells a client of MCP that its list of tools has changed. No other client was
-// promised that.
-func (c *codec) listChanged(dst []byte, m *performatives.Message) ([]byte, error) {
-	if !c.mcp.Load() {
-		return dst, nil
-	}
-	return c.announce(dst, m, methodListChanged, nil)
 }
 
 // cancel withdraws a request from the peer. JSON-RPC has no receipt: [codec.answerTo]
@@ -228,18 +210,13 @@ func (c *codec) notify(dst []byte, m *performatives.Message) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	return c.announce(dst, m, method, func(b *jsonscan.Builder) { splice(b, withMessageType(params, m, m.Performative())) })
+	params = bytes.TrimSpace(withMessageType(params, m, m.Performative()))
+	return c.announce(dst, m, method, func(b *jsonscan.Builder) { b.JSON = append(b.JSON, params[1:len(params)-1]...) })
 }
 
 // announce writes a notification: see [codec.appendCall].
 func (c *codec) announce(dst []byte, m *performatives.Message, method string, params func(*jsonscan.Builder)) ([]byte, error) {
-	return c.appendCall(dst, headerTo(m), method, nil, params)
-}
-
-// splice writes the members of an object as they are.
-func splice(b *jsonscan.Builder, object []byte) {
-	object = bytes.TrimSpace(object)
-	b.JSON = append(b.JSON, object[1:len(object)-1]...)
+	return c.appendCall(dst, c.headerTo(m), method, nil, params)
 }
 
 // errWordless is the refusal of an act that this protocol cannot express.

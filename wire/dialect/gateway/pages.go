@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"bytes"
-	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -49,8 +48,9 @@ func (p pages) following(result []byte) (pages, bool) {
 	return p, p.number < maxTools && len(p.tools) < maxPages
 }
 
-// turn asks for the next page of a list of tools. It reports false when the received page
-// is the last one to read.
+// turn asks for the next page of a list of tools. It reports false when the received page is the last
+// one to read, the request has been cancelled or its deadline has passed, or the pages exceed their
+// bound.
 func (c *codec) turn(e *envelope, r *rpc, q *request) (wire.Inbound, bool) {
 	p, more := q.pages.following(r.result)
 	if !more || r.Refusal != nil {
@@ -59,31 +59,18 @@ func (c *codec) turn(e *envelope, r *rpc, q *request) (wire.Inbound, bool) {
 	}
 	s := c.stamp()
 	next := &request{Request: exchange.Request{Kind: q.Kind, Expires: q.Expires}, envelope: string(s.ID), message: q.message, pages: p}
-	if !c.replace(q, next, s.Time) {
-		return wire.Inbound{}, false
-	}
-	m := next.message
-	h := headerTo(m)
-	h.id, h.time, h.timeout = next.envelope, s.Time, timeLeft(m, s.Time)
-	frame, err := c.appendCall(nil, h, next.Kind, next.number(), func(b *jsonscan.Builder) { b.Raw(paramCursor, p.next) })
-	if err != nil || !c.fits(len(frame)) {
-		c.drop(next)
-		return wire.Inbound{}, false
-	}
-	return wire.Inbound{Token: e.token, Answer: frame, Ref: next}, true
-}
-
-// replace replaces the answered request q by the request for the next page. It reports
-// false if q has been cancelled, its deadline has passed, or the pages exceed their bound.
-func (c *codec) replace(q, next *request, now time.Time) bool {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.requests.Remove(q)
-	if q.cancel != nil || !now.Before(q.Expires) || !c.fits(c.paged+next.pages.bytes) {
-		return false
+	more = q.cancel == nil && s.Time.Before(q.Expires) && c.fits(c.paged+p.bytes)
+	if more {
+		c.add(next)
 	}
-	c.add(next)
-	return true
+	c.mu.Unlock()
+	if !more {
+		return wire.Inbound{}, false
+	}
+	frame, err := c.appendRequest(nil, next, next.message, s.Time)
+	return wire.Inbound{Token: e.token, Answer: frame, Ref: next}, err == nil
 }
 
 // drop removes a request that is not written.
@@ -100,12 +87,5 @@ func (p pages) listed(last []byte) performatives.InformCapabilities {
 	out := performatives.InformCapabilities{}
 	jsonscan.Read(last, exchange.Rest(&out.Extra, nil), jsonscan.Find("tools", &tools))
 	out.Capabilities = &performatives.Capabilities{Actions: actionsOf(append(p.tools, tools)...)}
-	return out
-}
-
-// cut returns the list of the received pages, after the peer failed to send the next.
-func (p pages) cut() performatives.InformCapabilities {
-	out := p.listed(nil)
-	out.Extra = performatives.Members{resultNextCursor: p.next}
 	return out
 }

@@ -1,9 +1,6 @@
 package gateway
 
 import (
-	"bytes"
-	"cmp"
-	"slices"
 	"strconv"
 	"time"
 
@@ -61,8 +58,6 @@ type request struct {
 // number returns the JSON-RPC id as JSON.
 func (q *request) number() []byte { return []byte(q.ID) }
 
-func (q *request) of() string { return q.envelope }
-
 // party is that of the asker. A request to several agents of the peer has a party for each.
 func (q *request) party() exchange.Party { return exchange.PartyOf(q.message) }
 
@@ -76,11 +71,6 @@ func key(id []byte) string {
 		return ""
 	}
 	return string(id)
-}
-
-// callOf returns the pending call that a message of this node refers to, or nil.
-func (c *codec) callOf(m *performatives.Message) *call {
-	return cmp.Or(c.calls.Find("", string(m.ConversationID())), c.calls.Find("", m.InReplyTo()))
 }
 
 // add adds a request, and gives it its id.
@@ -97,24 +87,4 @@ type batch struct {
 	answers [][]byte // nil = missing; empty = the request gets none
 	left    int      // the number of missing answers
 	bytes   int
-}
-
-func newBatch(requests int) *batch { return &batch{answers: make([][]byte, requests), left: requests} }
-
-// put stores an answer, and replaces an earlier answer to the same request.
-func (b *batch) put(slot int, answer []byte) {
-	if b.answers[slot] == nil {
-		b.left--
-	}
-	b.bytes += len(answer) - len(b.answers[slot])
-	b.answers[slot] = append([]byte{}, answer...)
-}
-
-// text returns the answers as an array, or nil when there is none.
-func (b *batch) text() []byte {
-	given := slices.DeleteFunc(slices.Clone(b.answers), func(answer []byte) bool { return len(answer) == 0 })
-	if len(given) == 0 {
-		return nil
-	}
-	return append(append([]byte{'['}, bytes.Join(given, []byte{','})...), ']')
 }

@@ -8,21 +8,13 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/rule"
 )
 
 // codeNoResource is the code of MCP for a resource that is not there. Elsewhere, it is that of
 // [performatives.CodeForbidden].
 const codeNoResource = "-32002"
-
-// faultOf returns the error of a request. x is nil for one that was not taken on.
-func (x *call) faultOf(err error) fault {
-	f := faultOf(err)
-	if x != nil && x.Kind == methodRead && f.data.ReasonCode == performatives.CodeUnknownReference {
-		f.code = codeNoResource
-	}
-	return f
-}
 
 // resourcesOf reads a list of resources. It skips elements that are no resources.
 func resourcesOf(v []byte) (all []performatives.Resource) {
@@ -45,7 +37,7 @@ func resourceOf(v []byte) (r performatives.Resource) {
 func (c *codec) read(e *envelope, r *rpc, o *origin) wire.Inbound {
 	uri := jsonscan.Member(r.params, "uri")
 	if !jsonscan.Is(uri, '"') || len(uri) == len(`""`) {
-		r.Refuse(invalidParams("uri", "a non-empty string", uri))
+		r.Refuse(exchange.Invalid(pathParams+".uri", "a non-empty string", uri))
 	}
 	return c.serve(e, r, o, performatives.Envelope{
 		Receiver: c.queried(e, r.method), Payload: performatives.QueryRef{Reference: jsonscan.Text(uri)},

@@ -13,17 +13,22 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
-// response reads the peer's answer to a request of this node. It gets no answer, even if
-// it is invalid.
+// response reads the peer's answer to a request of this node: a JSON-RPC message, or the error of an
+// envelope without one, whose correlation_id is the id of the envelope of the request. It gets no
+// answer, even if it is invalid.
 func (c *codec) response(e *envelope, r *rpc) wire.Inbound {
+	field := "mcp_payload.id"
 	c.mu.Lock()
 	q := c.requests.Find("", idText(r.id))
+	if e.payload == nil {
+		field, q = "correlation_id", c.envelopes.Latest(idText(e.correlation))
+	}
 	if q != nil && q.Kind != methodList {
 		c.requests.Remove(q)
 	}
 	c.mu.Unlock()
 	if q == nil {
-		return wire.Inbound{Token: e.token, Err: invalidRequest("mcp_payload.id", "mcp_payload.id: want the id of a request that waits for an answer")}
+		return wire.Inbound{Token: e.token, Err: invalidRequest(field, field+": want the id of a request that waits for an answer")}
 	}
 	if q.Kind == methodList {
 		if in, more := c.turn(e, r, q); more {
@@ -35,19 +40,6 @@ func (c *codec) response(e *envelope, r *rpc) wire.Inbound {
 		in.Message = nil // a source that does not list its tools stays as it is
 	}
 	return in
-}
-
-// peerError reads an envelope with an error object and no payload. Its correlation_id is
-// the id of the failed request.
-func (c *codec) peerError(e *envelope) wire.Inbound {
-	c.mu.Lock()
-	q := c.envelopes.Latest(idText(e.correlation))
-	c.requests.Remove(q)
-	c.mu.Unlock()
-	if q == nil {
-		return wire.Inbound{Token: e.token, Err: invalidRequest("correlation_id", "correlation_id: want the id of a request that waits for an answer")}
-	}
-	return c.answered(e, &rpc{kind: kindResponse, fault: e.fault}, q)
 }
 
 // answered makes the message of an answer to a request of this node.
@@ -74,7 +66,10 @@ func (c *codec) answerTo(e *envelope, r *rpc, q *request) (*performatives.Messag
 	wrong := r.Refusal != nil || r.result == nil
 	switch {
 	case wrong && q.cancel == nil && q.pages.next != nil: // the pages before are valid
-		return c.listed(e, r, q, messageType{act: performatives.ActInformCapabilities}, q.pages.cut())
+		r.Refusal = nil
+		list := q.pages.listed(nil)
+		list.Extra = performatives.Members{resultNextCursor: q.pages.next}
+		return c.listed(e, r, q, messageType{act: performatives.ActInformCapabilities}, list)
 	case r.Refusal != nil:
 		return nil, r.Refusal
 	case r.result == nil && q.cancel != nil:
@@ -87,7 +82,7 @@ func (c *codec) answerTo(e *envelope, r *rpc, q *request) (*performatives.Messag
 		}
 		return c.refusal(e, r, q, refusal, data)
 	}
-	t := readMessageType(&r.Fault, metaOf(r.result), "mcp_payload.result."+memberMeta)
+	t := readMessageType(&r.Fault, jsonscan.Member(r.result, memberMeta), "mcp_payload.result."+memberMeta)
 	if r.Refusal != nil {
 		return nil, r.Refusal
 	}
@@ -177,7 +172,8 @@ func typedResult(m *performatives.Message, call *call) ([]byte, error) {
 	}
 	if call.Kind == methodCall {
 		p, _ := exchange.PayloadAs[performatives.InformResult](m) // its status, if it has one
-		payload, err = toolResult(performatives.InformResult{Status: cmp.Or(p.Status, performatives.StatusSuccess), Details: performatives.ContentOf(m.Payload())})
+		p = performatives.InformResult{Status: cmp.Or(p.Status, performatives.StatusSuccess), Details: performatives.ContentOf(m.Payload())}
+		payload, err = resultJSON(p, true)
 	}
 	return withMessageType(payload, m, usualAnswer(call.Act)), err
 }
@@ -188,30 +184,20 @@ func (c *codec) resultReply(e *envelope, r *rpc, q *request, t messageType) (*pe
 	switch {
 	case t.name == "" && usual == performatives.ActInformResult:
 		return c.reply(e, r, q.message, messageType{act: usual}, resultOf(r.result))
-	case t.name == "":
-		return c.untypedAnswer(e, r, q)
+	case t.name == "": // the answer to a REQUEST: a FAILURE for the error of a tool, else an INFORM
+		if p := resultOf(r.result); p.Status == performatives.StatusFailure {
+			return c.refusal(e, r, q, performatives.Refused(performatives.CodeFailed, shortened(p.Summary)), nil)
+		}
+		payload := payloadOf(r.result)
+		if payload == nil { // a tool whose answer is its content
+			payload = bytes.Clone(r.result)
+		}
+		return c.reply(e, r, q.message, messageType{act: usual}, performatives.Raw(payload))
 	}
 	if t.act = cmp.Or(t.act, usual); !results.Has(t.act) {
 		return nil, fmt.Errorf("gateway: a result cannot be %s", t.act)
 	}
-	payload, err := c.session.Registry.DecodeTyped(t.act, t.name, "", payloadOf(r.result))
-	if err != nil {
-		return nil, err
-	}
-	return c.reply(e, r, q.message, t, payload)
-}
-
-// untypedAnswer makes the answer to a REQUEST of ours that a result without a message
-// type is: a FAILURE for the error of a tool, else an INFORM.
-func (c *codec) untypedAnswer(e *envelope, r *rpc, q *request) (*performatives.Message, error) {
-	if p := resultOf(r.result); p.Status == performatives.StatusFailure {
-		return c.refusal(e, r, q, performatives.Refused(performatives.CodeFailed, shortened(p.Summary)), nil)
-	}
-	payload := payloadOf(r.result)
-	if payload == nil { // a tool whose answer is its content
-		payload = bytes.Clone(r.result)
-	}
-	return c.reply(e, r, q.message, messageType{act: performatives.ActInform}, performatives.Raw(payload))
+	return c.reply(e, r, q.message, t, c.decodeTyped(r, t, payloadOf(r.result)))
 }
 
 // payloadOf returns the payload of the application in a result: structuredContent where
@@ -246,7 +232,7 @@ func refusalType(m *performatives.Message) (meta, payload json.RawMessage) {
 // payload for that act. The payload is nil where the data has none that fits.
 func (c *codec) typedRefusal(act performatives.Performative, data []byte) (name string, payload any) {
 	var f exchange.Fault
-	t := readMessageType(&f, metaOf(data), memberMeta)
+	t := readMessageType(&f, jsonscan.Member(data, memberMeta), memberMeta)
 	if f.Refusal != nil || t.name == "" {
 		return "", nil
 	}

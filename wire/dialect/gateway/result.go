@@ -25,22 +25,44 @@ type textContent struct {
 	Text string `json:"text"`
 }
 
-// toolResult returns the result of tools/call in the form of MCP.
-func toolResult(p performatives.InformResult) ([]byte, error) {
-	out := resultExtra(p)
-	details, err := detailsOf(p)
-	if err != nil {
-		return nil, err
+// resultJSON returns a result: that of a tool in the form of MCP; that of ns.method as the details, if
+// there are any and the status is no failure, else an object with the status, the summary and the
+// details.
+func resultJSON(p performatives.InformResult, tool bool) ([]byte, error) {
+	failed := p.Status == performatives.StatusFailure
+	var details []byte
+	if !p.Details.IsZero() {
+		var err error
+		if details, err = jsonscan.Marshal(p.Details); err != nil || !tool && !failed {
+			return details, err
+		}
 	}
-	if len(p.Extra[resultContent]) == 0 { // the content of the worker has precedence
-		out[resultContent] = content(p.Summary, details)
+	out := extraMembers(p.Extra)
+	for _, name := range []string{"task_status", "result_summary", "result_details", "artifacts"} {
+		delete(out, name) // of acl: Extra has those that a peer wrote empty
 	}
-	if details != nil {
-		out[resultStructured] = json.RawMessage(objectOf(details, "result")) // MCP demands an object
-	}
-	out[resultIsError] = p.Status == performatives.StatusFailure
 	out[resultStatus] = p.Status
 	setList(out, resultArtifacts, p.Artifacts)
+	name, value := "details", details
+	if tool {
+		out[resultIsError] = failed
+		if len(p.Extra[resultContent]) == 0 { // the content of the worker has precedence
+			text, content := p.Summary, []textContent{} // as MCP advises
+			if text == "" {
+				text = string(details)
+			}
+			if text != "" {
+				content = append(content, textContent{"text", text})
+			}
+			out[resultContent] = content
+		}
+		name, value = resultStructured, objectOf(details, "result") // MCP demands an object
+	} else {
+		out["summary"] = p.Summary
+	}
+	if details != nil {
+		out[name] = json.RawMessage(value)
+	}
 	return jsonscan.Marshal(out)
 }
 
@@ -61,64 +83,6 @@ func extraMembers(extra performatives.Members) map[string]any {
 	return out
 }
 
-// resultExtra returns the further members of a result. It leaves out the members of acl,
-// which Extra has if a peer wrote them empty.
-func resultExtra(p performatives.InformResult) map[string]any {
-	out := extraMembers(p.Extra)
-	for _, name := range []string{"task_status", "result_summary", "result_details", "artifacts"} {
-		delete(out, name)
-	}
-	return out
-}
-
-// detailsOf returns the details as JSON, or nil for none.
-func detailsOf(p performatives.InformResult) (json.RawMessage, error) {
-	if p.Details.IsZero() {
-		return nil, nil
-	}
-	return jsonscan.Marshal(p.Details)
-}
-
-// content returns the text for people: the summary, or else the details, as MCP advises.
-func content(summary string, details []byte) []textContent {
-	switch {
-	case summary != "":
-		return []textContent{{"text", summary}}
-	case details != nil:
-		return []textContent{{"text", string(details)}}
-	}
-	return []textContent{}
-}
-
-// methodResult returns the result of ns.method: the details, if there are any and the
-// status is no failure, else an object with the status, the summary and the details.
-func methodResult(p performatives.InformResult) ([]byte, error) {
-	details, err := detailsOf(p)
-	if err != nil || details != nil && p.Status != performatives.StatusFailure {
-		return details, err
-	}
-	out := resultExtra(p)
-	out[resultStatus], out["summary"] = p.Status, p.Summary
-	if details != nil {
-		out["details"] = details
-	}
-	setList(out, resultArtifacts, p.Artifacts)
-	return jsonscan.Marshal(out)
-}
-
-// plainResult returns the result of an answer other than INFORM_RESULT, such as INFORM:
-// its payload.
-func plainResult(m *performatives.Message, tool bool) ([]byte, error) {
-	p := performatives.InformResult{Status: performatives.StatusSuccess}
-	if m.Payload() != nil {
-		p.Details = performatives.ContentOf(m.Payload())
-	}
-	if tool {
-		return toolResult(p)
-	}
-	return methodResult(p)
-}
-
 // resultOf reads the result of tools/call.
 func resultOf(result []byte) performatives.InformResult {
 	var contents, details, isError, status, artifacts []byte
@@ -131,27 +95,20 @@ func resultOf(result []byte) performatives.InformResult {
 	if !plain {
 		exchange.Keep(&p.Extra, resultContent, contents)
 	}
-	if details != nil && !jsonscan.IsNull(details) {
+	if !jsonscan.IsNone(details) {
 		p.Details = performatives.RawContent(objectOf(bytes.Clone(details), "result"))
 	}
 	if summary != string(details) {
 		p.Summary = summary
 	}
-	p.Status = statusOf(status, isError)
+	switch s := performatives.TaskStatus(strings.ToLower(jsonscan.Text(status))); {
+	case jsonscan.Is(isError, 't'): // whatever the status is
+		p.Status = performatives.StatusFailure
+	case s.Valid():
+		p.Status = s
+	}
 	_ = json.Unmarshal(artifacts, &p.Artifacts) // an invalid list is left out
 	return p
-}
-
-// statusOf returns the status. isError means failure, whatever the status is.
-func statusOf(status, isError []byte) performatives.TaskStatus {
-	s := performatives.TaskStatus(strings.ToLower(jsonscan.Text(status)))
-	switch {
-	case jsonscan.Is(isError, 't'):
-		return performatives.StatusFailure
-	case s.Valid():
-		return s
-	}
-	return performatives.StatusSuccess
 }
 
 // summaryOf joins the texts of a content. plain is false if the content has more than one

@@ -20,17 +20,6 @@ func (c *codec) queried(e *envelope, method string) performatives.AgentID {
 	return of
 }
 
-// methodRoute returns the receiver of ns.method and the name of the tool there.
-func (c *codec) methodRoute(e *envelope, r *rpc) (to performatives.AgentID, tool string) {
-	if to, tool = c.route(e, r, performatives.AgentID(Namespace(e.target, "")), r.method, "method"); to != "" {
-		return to, tool
-	}
-	_, tool, _ = splitMethod(r.method)
-	to = performatives.AgentID(Namespace(e.target, r.method))
-	c.route(e, r, to, tool, "method")
-	return to, tool
-}
-
 // route returns the receiver of a call to a namespace, and the name of the tool there. A tool of
 // that very name wins; else the name is AGENT.TOOL with an agent or a namespace of that namespace.
 // Without such a tool, to is empty. A tool of several agents is refused; field is the member with
@@ -57,7 +46,15 @@ func (c *codec) route(e *envelope, r *rpc, of performatives.AgentID, name, field
 		}
 	}
 	if len(workers) > 1 {
-		r.Refuse(ambiguous("mcp_payload."+field, tool, workers))
+		names := make([]string, len(workers))
+		for i, id := range workers {
+			names[i] = qualified(id, tool)
+		}
+		field = "mcp_payload." + field
+		r.Refuse(&performatives.Refusal{
+			Code: performatives.CodeInvalidPayload, Field: field,
+			Text: fmt.Sprintf("%s: several agents have %.64q: want one of %s", field, tool, strings.Join(names, ", ")),
+		})
 	}
 	return to, tool
 }
@@ -66,18 +63,6 @@ func (c *codec) route(e *envelope, r *rpc, of performatives.AgentID, name, field
 func contains(namespace, agent performatives.AgentID) bool {
 	n, a := namespace.Fold(), agent.Fold()
 	return n == NamespaceSystem || n == NamespaceDefault || n == a || strings.HasPrefix(string(a), string(n)+"/")
-}
-
-// ambiguous is the refusal of the name of a tool that several agents have.
-func ambiguous(field, tool string, workers []performatives.AgentID) *performatives.Refusal {
-	names := make([]string, len(workers))
-	for i, id := range workers {
-		names[i] = qualified(id, tool)
-	}
-	return &performatives.Refusal{
-		Code: performatives.CodeInvalidPayload, Field: field,
-		Text: fmt.Sprintf("%s: several agents have %.64q: want one of %s", field, tool, strings.Join(names, ", ")),
-	}
 }
 
 // qualified returns the name of a tool that several agents have (addenda §9).

@@ -63,8 +63,11 @@ type rpc struct {
 	extra  performatives.Members
 }
 
-// readRPC reads a JSON-RPC message.
-func readRPC(text []byte) (r rpc) {
+// readRPC reads a JSON-RPC message. Without one, the error of an envelope is an answer.
+func readRPC(text, fault []byte) (r rpc) {
+	if text == nil && fault != nil {
+		return rpc{kind: kindResponse, fault: fault}
+	}
 	r.Names, r.Path, r.Code = rpcMembers, "mcp_payload.", performatives.CodeUnexpectedAct
 	if !jsonscan.Is(text, '{') {
 		r.Invalid("mcp_payload", "a JSON-RPC message", text)

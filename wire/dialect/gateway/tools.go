@@ -62,36 +62,29 @@ func distinct(actions []performatives.Action) []performatives.Action {
 	return out
 }
 
-// toolsOf writes a list of tools. Invalid JSON in one of them fails when the list is marshaled.
+// toolsOf writes a list of tools. For a client of MCP each has a schema of its arguments. Invalid JSON in one of them fails when the list is marshaled.
 func toolsOf(actions []performatives.Action, mcp bool) []json.RawMessage {
 	tools := make([]json.RawMessage, len(actions))
 	for i, a := range actions {
-		tools[i] = toolOf(a, mcp)
+		if len(a.InputSchema) == 0 && mcp {
+			a.InputSchema = json.RawMessage(`{"type":"object"}`)
+		}
+		b := jsonscan.OpenObject(nil)
+		b.Text("name", a.Name)
+		b.OptionalText("description", a.Description)
+		b.Sorted(performatives.Members{"inputSchema": a.InputSchema, "outputSchema": a.OutputSchema})
+		b.Sorted(a.Extra, "name", "description", "inputSchema", "outputSchema", toolAgent, toolMeta)
+		putMeta(&b, a.Extra)
+		tools[i] = append(b.JSON, '}')
 	}
 	return tools
 }
-
-// anyObject is the default schema of arguments.
-var anyObject = json.RawMessage(`{"type":"object"}`)
 
 // The members of a tool that name its agent. _meta is MCP's place for extensions.
 const (
 	toolMeta  = "_meta"
 	toolAgent = "agent"
 )
-
-func toolOf(a performatives.Action, mcp bool) []byte {
-	if len(a.InputSchema) == 0 && mcp {
-		a.InputSchema = anyObject
-	}
-	b := jsonscan.OpenObject(nil)
-	b.Text("name", a.Name)
-	b.OptionalText("description", a.Description)
-	b.Sorted(performatives.Members{"inputSchema": a.InputSchema, "outputSchema": a.OutputSchema})
-	b.Sorted(a.Extra, "name", "description", "inputSchema", "outputSchema", toolAgent, toolMeta)
-	putMeta(&b, a.Extra)
-	return append(b.JSON, '}')
-}
 
 // putMeta writes the _meta of a tool or a resource, with the agent that has it.
 func putMeta(b *jsonscan.Builder, extra performatives.Members) {
