@@ -188,25 +188,17 @@ func (c *clustered) lose(peer cluster.Incarnation, reason string) {
 	c.ended.Store(l)
 	c.links.Remove(peer)
 	c.ended.Store(nil)
-	c.loseUnheard(l)
+	// Placed agents of which this node knows nothing but that it has sent to them were to be activated
+	// at the other end. Messages that had not been sent yet were routed anew before.
+	if unheard := c.heard.end(heardOver{l, route.Nothing}); !l.left { // else it has handed its messages over
+		l.loss.Lose(nodeLost(peer), slices.DeleteFunc(unheard, func(id performatives.AgentID) bool {
+			_, found := c.node.System.Find(id)
+			return found
+		})...)
+	}
 	c.node.System.Logger().Warn("a node is lost", "peer", peer.Name, "reason", reason)
 	c.node.Events.MemberLost(peer.Name, peer.Epoch, reason)
 	c.node.placer.changed()
-}
-
-// loseUnheard loses the placed agents to which this node has sent over a link that has ended, and
-// of which it knows nothing else: they were to be activated at the other end. Messages that had not
-// been sent yet were routed anew before.
-func (c *clustered) loseUnheard(l *nodeLink) {
-	lost := c.heard.end(heardOver{l, route.Nothing})
-	if l.left { // it has handed its messages over
-		return
-	}
-	lost = slices.DeleteFunc(lost, func(id performatives.AgentID) bool {
-		_, found := c.node.System.Find(id)
-		return found
-	})
-	l.loss.Lose(nodeLost(l.peer), lost...)
 }
 
 // Lost loses the agents of a node that may live on, and begins their next epoch: messages that are
@@ -263,40 +255,34 @@ const nodeLeft = "left"
 // their conversations, and what waited for them was passed on. What begins while the agents leave
 // the directory is not lost with them: see [nodeAgent.Deliver].
 func (c *clustered) endLocked(l *nodeLink, left bool) {
-	left = left || l.leaves.Load() // the membership may not have heard it
-	l.left = left
+	l.left = left || l.leaves.Load() // the membership may not have heard it
 	l.beginLossLocked()
 	c.node.placer.unanswered(l)
-	var lost []performatives.AgentID
 	if behind := c.heard.end(heardOver{l, route.IsBehind}); len(behind) > 0 {
 		c.later(strangerTime, func(c *clustered) { c.heard.dropIf(heardOver.strays, behind...) }) // those that were not heard again
 	}
-	for _, id := range c.heard.end(heardOver{l, route.IsThere}) {
-		if !left || !c.node.placer.pick(id).Placed {
-			lost = append(lost, id)
-		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(l.agents)) {
-		if !l.agents[id].Placed || !left {
-			lost = append(lost, id)
-		}
+	agents := slices.Sorted(maps.Keys(l.agents))
+	for _, id := range agents {
 		l.agents[id].registration.Remove() // before the records move, which end with an agent of this node
 	}
-	if left {
-		for _, id := range l.Workers() {
-			a := l.agents[id]
-			if a != nil && a.Placed || c.node.placer.pick(id).Placed {
-				c.node.Relay.Moved(id, l.Link, nil)
-			}
+	moves := func(id performatives.AgentID) bool {
+		if a := l.agents[id]; a != nil {
+			return l.left && a.Placed
+		}
+		return l.left && c.node.placer.pick(id).Placed
+	}
+	for _, id := range l.Workers() {
+		if moves(id) {
+			c.node.Relay.Moved(id, l.Link, nil)
 		}
 	}
+	l.lost = slices.DeleteFunc(append(agents, c.heard.end(heardOver{l, route.IsThere})...), moves)
+	slices.Sort(l.lost)
 	clear(l.agents)
-	if !left {
-		c.heard.away(l.peer.Name, lost)
+	if !l.left {
+		c.heard.away(l.peer.Name, l.lost)
 	}
-	slices.Sort(lost)
-	l.lost = lost
-	l.loss.Lose(nodeLost(l.peer), lost...)
+	l.loss.Lose(nodeLost(l.peer), l.lost...)
 	l.EndRecords(nodeLost(l.peer))
 }
 

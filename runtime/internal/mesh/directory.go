@@ -190,7 +190,11 @@ func (c *clustered) changedLocked(ids []performatives.AgentID, err error) {
 		return
 	}
 	for _, node := range c.replica.Strangers() {
-		c.later(strangerTime, func(c *clustered) { c.forget(node) })
+		c.later(strangerTime, func(c *clustered) { // if it has not joined
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.outdateLocked(c.replica.Forget(node)...)
+		})
 	}
 	c.outdateLocked(ids...)
 }
@@ -199,13 +203,6 @@ func (c *clustered) changedLocked(ids []performatives.AgentID, err error) {
 // node that lives joins sooner. One that has died just before this node began is not a member here,
 // and never becomes one: the others no longer tell of it.
 const strangerTime = 5 * time.Second
-
-// forget drops the agents of a node that has not joined.
-func (c *clustered) forget(node cluster.Incarnation) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.outdateLocked(c.replica.Forget(node)...)
-}
 
 // outdateLocked has the registrations of agents compared with the replica, soon.
 func (c *clustered) outdateLocked(ids ...performatives.AgentID) {
@@ -420,16 +417,6 @@ func (c *clustered) adopt(text []byte) {
 	}
 }
 
-// introduce sends a node the state of this node's own agents. The other node may have ignored
-// gossip about them from before the two were linked, for example because it took this node for
-// dead.
-func (c *clustered) introduce(to cluster.Incarnation) {
-	c.mu.Lock()
-	state := c.replica.OwnState()
-	c.mu.Unlock()
-	c.links.Control(to, append([]byte{controlState}, state...))
-}
-
 // fetchAgain is how long the requests for capabilities wait until those without an answer are
 // repeated.
 const fetchAgain = time.Second
@@ -477,22 +464,13 @@ func (c *clustered) requestLocked(again bool) (all []directory.Want) {
 // provide answers a request for a text of capabilities. It has no answer if they have changed
 // since: the other node asks for the new ones.
 func (c *clustered) provide(to cluster.Incarnation, digest []byte) {
-	var d directory.Digest
-	if len(digest) != len(d) {
+	if len(digest) != len(directory.Digest{}) {
 		return
 	}
-	copy(d[:], digest)
 	c.mu.Lock()
-	text, ok := c.replica.Content(d)
+	text, ok := c.replica.Content(directory.Digest(digest))
 	c.mu.Unlock()
 	if ok {
 		c.links.Control(to, append([]byte{controlText}, text...))
 	}
-}
-
-// provided takes a text of capabilities.
-func (c *clustered) provided(text []byte) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.outdateLocked(c.replica.Provide(slices.Clone(text))...)
 }

@@ -31,8 +31,23 @@ type kind struct {
 
 // Register registers a kind, which this node hosts if it has its labels. The error is
 // [actors.ErrExists].
-func (n *Mesh) Register(name string, k Kind) error {
-	return n.placer.register(&kind{Kind: k, name: placement.KindOf(performatives.AgentID(name)), hosts: n.hasLabels(k.Labels)})
+func (n *Mesh) Register(name string, of Kind) error {
+	k, p := &kind{Kind: of, name: placement.KindOf(performatives.AgentID(name)), hosts: n.hasLabels(of.Labels)}, n.placer
+	p.mu.Lock()
+	if p.kinds[k.name] != nil {
+		p.mu.Unlock()
+		return actors.ErrExists
+	}
+	p.kinds[k.name] = k
+	hosts := k.hosts && !p.draining
+	p.mu.Unlock()
+	n.System.Logger().Info("the agents of a kind are placed", "kind", k.name, "level", "best effort", "hosted", hosts)
+	if hosts {
+		n.cluster.hosting(k.name, true)
+	}
+	p.changed()
+	n.Events.KindHosts(k.name, n.Hosts(k.name))
+	return nil
 }
 
 // hasLabels reports whether the node has all of these labels.
@@ -85,10 +100,8 @@ func (c *clustered) hostsOf(kind string) (links []*nodeLink) {
 // is about to run it. It is called with Mesh.handover.
 func (c *clustered) withdrawLocked(id performatives.AgentID) {
 	c.heard.forget(id)
-	if r, found := c.node.System.Find(id); found {
-		if a, ok := r.Destination().(*nodeAgent); ok && a.Placed {
-			c.removeLocked(a)
-		}
+	if to := (view{c.node}).Entry(id); to.Placed {
+		c.removeLocked(to.Agent.Destination().(*nodeAgent)) //nolint:forcetypeassert // as entryOf has found
 	}
 }
 
@@ -142,17 +155,6 @@ func (c *clustered) dropHandedLocked(key performatives.AgentID) {
 	c.spreadLocked(c.replica.Remove(key))
 }
 
-// leaving tells the other members that the node is about to leave.
-func (c *clustered) leaving() {
-	if c.members == nil {
-		return
-	}
-	self := c.members.Self()
-	if err := c.members.Update(self.Labels, true); err != nil {
-		c.node.System.Logger().Debug("the other nodes were not told that this one is leaving", "err", err)
-	}
-}
-
 // farewellTime is how long a node that leaves waits for the others, and handedPause how long it
 // waits before it looks again.
 const (
@@ -161,15 +163,20 @@ const (
 )
 
 // farewell waits until the other nodes send nothing more to the agents that were handed over: those
-// that have got them say so, then all others know it, and answer behind all that they have sent.
-// Nodes that join meanwhile, and those whose links begin anew, are told, too.
+// that have got them say so, for which it waits for at most farewellTime. Then all others know it,
+// and answer behind all that they have sent. Nodes that join meanwhile, and those whose links begin
+// anew, are told, too.
 func (c *clustered) farewell(ctx context.Context) {
-	c.settle(ctx)
+	settle, cancel := context.WithTimeout(ctx, farewellTime)
+	defer cancel()
+	for c.hands() && c.node.placer.pause(settle, handedPause) {
+		continue
+	}
 	c.mu.Lock()
 	clear(c.handed) // the others get this node's state, and it has gone soon
 	state := c.replica.OwnState()
 	c.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, farewellTime)
+	ctx, cancel = context.WithTimeout(ctx, farewellTime)
 	defer cancel()
 	for told := []*nodeLink(nil); ; {
 		var answers []<-chan note
@@ -184,15 +191,6 @@ func (c *clustered) farewell(ctx context.Context) {
 		for _, answer := range answers {
 			await(ctx, c.node.System, answer)
 		}
-	}
-}
-
-// settle waits until handed is empty, for at most farewellTime.
-func (c *clustered) settle(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, farewellTime)
-	defer cancel()
-	for c.hands() && c.node.placer.pause(ctx, handedPause) {
-		continue
 	}
 }
 

@@ -3,7 +3,6 @@ package mesh
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -36,7 +35,7 @@ type nodeLink struct {
 	agents map[performatives.AgentID]*nodeAgent // by folded id; guarded by Mesh.handover
 	asked  map[uint64]chan note                 // by number, the questions to the node whose answers have not come; guarded by placer.mu
 
-	differ atomic.Pointer[[]string] // sorted; the codons of which the two nodes have different versions; nil: none
+	differ atomic.Pointer[[]string] // sorted; the codons of which the two nodes have different versions; nil until they have met
 }
 
 var _ relay.Sender = (*nodeLink)(nil)
@@ -63,7 +62,7 @@ func (l *nodeLink) toldSender(m *performatives.Message) bool {
 // Send queues a message for the other node. It refuses one of a codon of which the nodes have
 // different versions.
 func (l *nodeLink) Send(m *performatives.Message) error {
-	if differ := l.differ.Load(); differ != nil {
+	if differ := l.differ.Load(); differ != nil && len(*differ) > 0 {
 		if codon := cmp.Or(m.Protocol(), l.node.System.ProtocolOf(m)); slices.Contains(*differ, codon) {
 			return m.Refused(performatives.CodeIncapable,
 				fmt.Sprintf("the nodes %s and %s have different versions of the codon %s", l.node.Name(), l.peer.Name, codon))
@@ -77,12 +76,8 @@ func (l *nodeLink) Send(m *performatives.Message) error {
 func (l *nodeLink) connected(differ []string) {
 	l.met.Store(true)
 	l.cluster.linked.Store(true)
-	if len(differ) == 0 {
-		l.differ.Store(nil)
-		return
-	}
 	differ = slices.Sorted(slices.Values(differ))
-	if before := l.differ.Swap(&differ); before == nil || !slices.Equal(*before, differ) {
+	if before := l.differ.Swap(&differ); len(differ) > 0 && (before == nil || !slices.Equal(*before, differ)) {
 		l.node.System.Logger().Warn("the nodes have different versions of codons, whose messages are refused", "peer", l.peer.Name, "codons", differ)
 	}
 }
@@ -93,71 +88,33 @@ func (l *nodeLink) Gone() string { return nodeLost(l.peer).ErrorText }
 // receive routes a message of the other node, which has waited for some time since it was decided
 // on last: see [route.Decide]. An error is counted, and told to the sender.
 func (l *nodeLink) receive(m *performatives.Message, waited time.Duration) {
-	l.BeginReceive()
-	defer l.EndReceive()
+	l.Receiving.Lock()
+	defer l.Receiving.Unlock()
+	if err := l.node.route(m, view{l.node}.Entry(m.Receiver()), l, waited, nil); err != nil {
+		l.answer(m, l.node.Relay.Refuse(m, err))
+	}
+}
+
+// takeIn delivers a message of the other node for an agent of this one: r, nil for one that is just
+// activated, or beyond an uplink. One that was passed on comes from where its sender is. An error is
+// counted, and told to the sender.
+func (l *nodeLink) takeIn(m *performatives.Message, r *actors.Registration) {
+	from := l.Link
+	if m.Forwards() > 0 {
+		from = l.node.Relay.LinkOf(m.Sender())
+	}
 	var err error
-	for range maxDecisions {
-		d := l.node.decide(view{l.node}, view{l.node}.Entry(m.Receiver()), m, l, waited)
-		if d.Do == route.Wait {
-			if !l.node.hold.Again(waited, d.Limit, func(next time.Duration) { l.receive(m, next) }) {
-				l.answer(m, l.node.Relay.Refuse(m, d.Why))
-			}
-			return
-		}
-		if d.Learn != route.Nothing {
-			l.cluster.heard.note(m.Sender(), heardOver{l, d.Learn})
-		}
-		var changed bool
-		if changed, err = l.act(m, d); !changed {
-			l.answer(m, err)
-			return
-		}
-	}
-	l.answer(m, l.node.Relay.Refuse(m, err))
-}
-
-// act acts on a decision about a message of the other node. It reports whether the decision was out
-// of date, as [Mesh.act] does. The error is a [*performatives.Refusal], and the message is counted.
-func (l *nodeLink) act(m *performatives.Message, d route.Decision) (changed bool, err error) {
-	n := l.node
-	switch d.Do { //nolint:exhaustive // it does not send a message of its own, nor wait
-	case route.Refuse:
-		err = d.Why
-	case route.Broadcast:
-		if err = n.broadcast(m, true); errors.Is(err, performatives.CodeUnknownAgent) { // the node has no agent for it
-			return false, nil
-		}
-	case route.Activate:
-		changed, err = n.activated(m, n.placer.activate(m.Receiver(), nil))
-		if err == nil {
-			return false, l.takeIn(m)
-		}
-	case route.Pass:
-		on := d.Link.(*nodeLink) //nolint:forcetypeassert // view has no others
-		err = on.Send(m.Forward())
-		changed = err != nil && on.Ended()
+	switch {
+	case from == nil:
+		err = l.node.System.Pass(m)
+	case from == l.Link && r != nil && r.Destination() == nil:
+		err = l.DeliverTo(r, m)
 	default:
-		if r := d.Entry.Agent; m.Forwards() == 0 && r != nil && r.Destination() == nil {
-			return false, l.DeliverTo(r, m)
-		}
-		return false, l.takeIn(m)
+		err = from.Deliver(m, m.Sender())
 	}
-	if err != nil && !changed {
-		err = n.Relay.Refuse(m, err)
+	if err != nil {
+		l.answer(m, err)
 	}
-	return changed, err
-}
-
-// takeIn delivers a message for an agent of this node. One that was passed on comes from where its
-// sender is.
-func (l *nodeLink) takeIn(m *performatives.Message) error {
-	if m.Forwards() == 0 {
-		return l.Deliver(m, m.Sender())
-	}
-	if from := l.node.Relay.LinkOf(m.Sender()); from != nil {
-		return from.Deliver(m, m.Sender())
-	}
-	return l.node.System.Pass(m)
 }
 
 // ours reports whether an agent is of this node: of this process, or of one of its sessions.
@@ -166,11 +123,8 @@ func (n *Mesh) ours(r *actors.Registration) bool {
 	return !elsewhere
 }
 
-// answer tells the sender of a message that this copy of it was not delivered, unless it was.
+// answer tells the sender of a message that this copy of it was not delivered.
 func (l *nodeLink) answer(m *performatives.Message, err error) {
-	if err == nil {
-		return
-	}
 	r := wire.AsRefusal(err)
 	refusal := m.RefuseCopy(cmp.Or(r.From, m.Receiver(), l.node.self), l.node.System.Stamp(), r)
 	switch {

@@ -88,24 +88,6 @@ func (p *placer) drain() {
 	p.draining = true
 }
 
-func (p *placer) register(k *kind) error {
-	p.mu.Lock()
-	if p.kinds[k.name] != nil {
-		p.mu.Unlock()
-		return actors.ErrExists
-	}
-	p.kinds[k.name] = k
-	hosts := k.hosts && !p.draining
-	p.mu.Unlock()
-	p.node.System.Logger().Info("the agents of a kind are placed", "kind", k.name, "level", "best effort", "hosted", hosts)
-	if hosts {
-		p.node.cluster.hosting(k.name, true)
-	}
-	p.changed()
-	p.node.Events.KindHosts(k.name, p.node.Hosts(k.name))
-	return nil
-}
-
 // pick returns which node is to run an agent, of those but except.
 func (p *placer) pick(id performatives.AgentID, except ...*nodeLink) (at route.Host) {
 	name := placement.KindOf(id)
@@ -159,7 +141,7 @@ func (p *placer) reroute(m *performatives.Message, giveUp func(error)) bool {
 
 // routeAgain routes a message that has come back from another node.
 func (p *placer) routeAgain(m *performatives.Message, giveUp func(error)) {
-	if err := p.node.route(m.Forward(), view{p.node}.Entry(m.Receiver()), 0, giveUp); err != nil {
+	if err := p.node.route(m.Forward(), view{p.node}.Entry(m.Receiver()), nil, 0, giveUp); err != nil {
 		giveUp(err)
 	}
 }
@@ -327,18 +309,12 @@ func (p *placer) changed() {
 	p.node.System.AfterFunc(settleTime, func() { p.node.System.Work(p.settle) })
 }
 
-// activations returns the activations in the order of their ids.
-func (p *placer) activations() []*activation {
+// placed returns the activations in the order of their ids, and the kinds in that of their names.
+func (p *placer) placed() ([]*activation, []*kind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.SortedFunc(maps.Values(p.active), func(a, b *activation) int { return cmp.Compare(a.id, b.id) })
-}
-
-// registered returns the kinds in the order of their names.
-func (p *placer) registered() []*kind {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.SortedFunc(maps.Values(p.kinds), func(a, b *kind) int { return cmp.Compare(a.name, b.name) })
+	return slices.SortedFunc(maps.Values(p.active), func(a, b *activation) int { return cmp.Compare(a.id, b.id) }),
+		slices.SortedFunc(maps.Values(p.kinds), func(a, b *kind) int { return cmp.Compare(a.name, b.name) })
 }
 
 // settle moves the agents that another node is to run, and activates the singletons that this one
@@ -347,12 +323,13 @@ func (p *placer) settle() {
 	p.mu.Lock()
 	p.scheduled = false
 	p.mu.Unlock()
-	for _, a := range p.activations() {
+	active, kinds := p.placed()
+	for _, a := range active {
 		if to := p.pick(a.id).Link; to != nil && !to.Ended() {
 			p.node.System.Work(func() { p.move(a) })
 		}
 	}
-	for _, k := range p.registered() {
+	for _, k := range kinds {
 		id := performatives.AgentID(k.name)
 		switch _, runs := p.node.System.Find(id); {
 		case runs || !p.pick(id).Here: // nowhere unless the kind is a singleton

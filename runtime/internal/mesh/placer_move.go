@@ -160,7 +160,11 @@ func (p *placer) handOver(talk, offers context.Context, a *activation) error {
 	case errors.Is(err, errRunsBefore):
 		p.giveUp(a, r, to)
 	case to != nil:
-		p.give(a, r, to)
+		waiting := r.Len()
+		p.node.cluster.handOver(a.id, to.peer)
+		p.release(a, r, to)
+		p.remove(a) // later than the entry: see [route.View].Run
+		p.node.Events.AgentMoved(a.id, to.peer.Name, waiting)
 	case err != nil && p.drains():
 		p.node.System.Logger().Error("an agent was not handed over, and its state is lost", "agent", a.id, "state", len(r.state), "err", err)
 		r.Release(func(m *performatives.Message) error { return m.Refused(performatives.CodeStopped, err.Error()) })
@@ -189,30 +193,18 @@ func (p *placer) offerInTurn(ctx context.Context, a *activation, r retired) (*no
 	return p.offerAround(ctx, a, r)
 }
 
-// give passes the messages of an agent on to the node that runs it now.
-func (p *placer) give(a *activation, r retired, to *nodeLink) {
-	waiting := r.Len()
-	p.node.cluster.handOver(a.id, to.peer)
-	p.release(a, r, to)
-	p.remove(a) // later than the entry: see [route.View].Run
-	p.node.Events.AgentMoved(a.id, to.peer.Name, waiting)
-}
-
 // release gives back the id of an agent that runs on another node, to which its messages and
 // records go.
 func (p *placer) release(a *activation, r retired, to *nodeLink) {
 	p.node.Relay.Moved(a.id, nil, to.Link)
-	r.Release(func(m *performatives.Message) error { return p.passOn(m, to) })
+	r.Release(func(m *performatives.Message) error {
+		err := to.Send(m.Forward())
+		if err != nil && to.Ended() && p.reroute(m, func(error) { p.node.System.RefuseCopy(m.Receiver(), m, wire.AsRefusal(err)) }) {
+			return nil
+		}
+		return err
+	})
 	p.node.Relay.Moved(a.id, nil, to.Link) // those of messages that have come in between
-}
-
-// passOn passes a message on to the node that its receiver was handed over to, or has left for.
-func (p *placer) passOn(m *performatives.Message, to *nodeLink) error {
-	err := to.Send(m.Forward())
-	if err != nil && to.Ended() && p.reroute(m, func(error) { p.node.System.RefuseCopy(m.Receiver(), m, wire.AsRefusal(err)) }) {
-		return nil
-	}
-	return err
 }
 
 func (p *placer) drains() bool {
@@ -251,8 +243,8 @@ func (p *placer) giveUp(a *activation, r retired, to *nodeLink) {
 // talk ends, and the agents are offered to other nodes until offers does.
 func (p *placer) handOverAll(talk, offers context.Context) (failed int) {
 	p.drain()
-	all := p.activations()
-	for _, k := range p.registered() {
+	all, kinds := p.placed()
+	for _, k := range kinds {
 		if k.hosts {
 			p.node.cluster.hosting(k.name, false)
 		}
@@ -292,7 +284,11 @@ func (n *Mesh) HandOver(ctx context.Context) error {
 	defer cancel()
 	offers, cancelOffers := timeBefore(ctx, 2)
 	defer cancelOffers()
-	n.cluster.leaving()
+	if members := n.cluster.members; members != nil {
+		if err := members.Update(members.Self().Labels, true); err != nil {
+			n.System.Logger().Debug("the other nodes were not told that this one is leaving", "err", err)
+		}
+	}
 	failed := n.placer.handOverAll(talk, offers)
 	n.cluster.farewell(offers)
 	if failed > 0 {

@@ -255,7 +255,7 @@ func (p *placer) handleNote(l *nodeLink, m *performatives.Message) {
 		p.node.System.Logger().Warn("a note about the placement was not understood", "peer", l.peer.Name, "err", err)
 		return
 	}
-	switch h.Step {
+	switch h.Step { //nolint:exhaustive // unanswered is none
 	case stepLeaves:
 		l.leaves.Store(true)
 		p.node.cluster.Merge(h.State)
@@ -265,8 +265,6 @@ func (p *placer) handleNote(l *nodeLink, m *performatives.Message) {
 		p.reply(l, p.take(l.peer, h))
 	case stepTaken, stepRefused, stepRuns, stepHeard:
 		p.answered(l, h)
-	case unanswered:
-		fallthrough
 	default:
 		p.node.System.Logger().Warn("a note about the placement was not understood", "peer", l.peer.Name, "step", h.Step)
 	}

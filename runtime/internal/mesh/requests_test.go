@@ -103,7 +103,7 @@ func TestCapabilitiesAreAskedForAgain(t *testing.T) {
 			{"the nodes have met", func() { linkHandler{c}.Connected(n2.peer, nil) }, 2},
 			{"some time has passed", func() { time.Sleep(fetchAgain) }, 3},
 			{"it has passed again", func() { time.Sleep(fetchAgain) }, 4},
-			{"the text has come", func() { c.provided(text) }, 4},
+			{"the text has come", func() { linkHandler{c}.Control(n2.peer, append([]byte{controlText}, text...)) }, 4},
 			{"the time has passed since", func() { time.Sleep(2 * fetchAgain) }, 4},
 		} {
 			step.does()

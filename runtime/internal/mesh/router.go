@@ -17,41 +17,38 @@ import (
 // Route delivers m to its receiver, or to all agents when it has none: to destinations of the
 // directory, to the other nodes, or beyond an uplink. It implements [actors.Router].
 func (n *Mesh) Route(m *performatives.Message) error {
-	return n.route(m, view{n}.Entry(m.Receiver()), 0, nil)
+	return n.route(m, view{n}.Entry(m.Receiver()), nil, 0, nil)
 }
 
 // RouteTo is Route for a message whose receiver was looked up a moment ago. r is nil if it is not
 // in the directory. It implements [actors.Remote].
 func (n *Mesh) RouteTo(r *actors.Registration, m *performatives.Message) error {
-	return n.route(m, entryOf(r), 0, nil)
+	return n.route(m, entryOf(r), nil, 0, nil)
 }
 
-// route acts on the decision about a message of this node to the agent of an entry. The message has
-// waited since the last one. The error is a [*performatives.Refusal]. A message that waits again is
-// not an error: giveUp is called if it cannot be routed in the end. Nil tells the sender.
-func (n *Mesh) route(m *performatives.Message, to route.Entry, waited time.Duration, giveUp func(error)) (err error) {
+// maxDecisions is how often one message is decided on, at most, because what the node knows changes
+// between a decision and the act.
+const maxDecisions = 4
+
+// route acts on the decision about a message to the agent of an entry. from is the link to the node
+// that has sent it, nil for a message of this node. The message has waited since the last decision.
+// The error is a [*performatives.Refusal], which is not counted yet. A message that waits again is
+// not an error: giveUp is called if one of this node cannot be routed in the end. Nil tells the
+// sender.
+func (n *Mesh) route(m *performatives.Message, to route.Entry, from *nodeLink, waited time.Duration, giveUp func(error)) (err error) {
 	for range maxDecisions {
-		d := n.decide(view{n}, to, m, nil, waited)
-		switch d.Do { //nolint:exhaustive // act has the others
-		case route.Wait:
-			again := func(waited time.Duration) {
-				switch err := n.route(m, view{n}.Entry(m.Receiver()), waited, giveUp); {
-				case err == nil:
-				case giveUp != nil:
-					giveUp(err)
-				default:
-					n.System.RefuseCopy(m.Receiver(), m, wire.AsRefusal(err))
-				}
-			}
-			if n.hold.Again(waited, d.Limit, again) {
-				return nil
-			}
-			return m.Refused(d.Why.Code, d.Why.Text)
-		case route.Refuse:
+		d := n.decide(view{n}, to, m, way(from), waited)
+		if d.Do == route.Wait && n.hold.Again(waited, d.Limit, func(waited time.Duration) { n.routeLater(m, from, waited, giveUp) }) {
+			return nil
+		}
+		if d.Learn != route.Nothing && d.Do != route.Wait {
+			n.cluster.heard.note(m.Sender(), heardOver{from, d.Learn})
+		}
+		if d.Do == route.Wait || d.Do == route.Refuse {
 			return m.Refused(d.Why.Code, d.Why.Text)
 		}
 		var changed bool
-		if changed, err = n.act(m, d); !changed {
+		if changed, err = n.act(m, d, from); !changed {
 			return err
 		}
 		to = view{n}.Entry(m.Receiver())
@@ -59,24 +56,52 @@ func (n *Mesh) route(m *performatives.Message, to route.Entry, waited time.Durat
 	return err
 }
 
-// maxDecisions is how often one message is decided on, at most, because what the node knows changes
-// between a decision and the act.
-const maxDecisions = 4
+// routeLater is route for a message that has waited. An error is told to its sender, or to giveUp.
+func (n *Mesh) routeLater(m *performatives.Message, from *nodeLink, waited time.Duration, giveUp func(error)) {
+	if from != nil {
+		from.receive(m, waited)
+		return
+	}
+	switch err := n.route(m, view{n}.Entry(m.Receiver()), nil, waited, giveUp); {
+	case err == nil:
+	case giveUp != nil:
+		giveUp(err)
+	default:
+		n.System.RefuseCopy(m.Receiver(), m, wire.AsRefusal(err))
+	}
+}
 
-// act acts on a decision about a message of this node, except for those to refuse it or to wait. It
-// reports whether the decision was out of date: an agent comes, stops or moves at that moment, or a
-// link has ended.
-func (n *Mesh) act(m *performatives.Message, d route.Decision) (changed bool, err error) {
-	switch d.Do { //nolint:exhaustive // the others are the caller's
+// act acts on a decision, except for those to refuse a message or to have it wait. It reports
+// whether the decision was out of date: an agent comes, stops or moves at that moment, or a link
+// has ended.
+func (n *Mesh) act(m *performatives.Message, d route.Decision, from *nodeLink) (changed bool, err error) {
+	switch d.Do { //nolint:exhaustive // Send is below, and the others are the caller's
 	case route.Broadcast:
-		return false, n.broadcast(m, false)
-	case route.Deliver:
+		return false, n.broadcast(m, from != nil)
+	case route.Activate:
+		first := m
+		if from != nil { // it has to be noted before
+			first = nil
+		}
+		switch err = n.placer.activate(m.Receiver(), first); {
+		case errors.Is(err, actors.ErrExists), errors.Is(err, actors.ErrStopped) && n.placer.drains(): // by another message, or the node drains by now
+			return true, m.Refused(performatives.CodeBusy, err.Error())
+		case err != nil:
+			return false, m.Refused(performatives.CodeStopped, err.Error())
+		case from != nil:
+			from.takeIn(m, nil)
+		}
+		return false, nil
+	case route.Deliver, route.Beyond:
+		switch {
+		case from != nil:
+			from.takeIn(m, d.Entry.Agent)
+			return false, nil
+		case d.Do == route.Beyond:
+			return false, n.Sessions.Uplink().Deliver(m)
+		}
 		err = d.Entry.Agent.Deliver(m)
 		return errors.Is(err, performatives.CodeUnknownAgent) || errors.Is(err, performatives.CodeStopped), err
-	case route.Activate:
-		return n.activated(m, n.placer.activate(m.Receiver(), m))
-	case route.Beyond:
-		return false, n.Sessions.Uplink().Deliver(m)
 	}
 	l := d.Link.(*nodeLink) //nolint:forcetypeassert // view has no others
 	switch {
@@ -91,18 +116,6 @@ func (n *Mesh) act(m *performatives.Message, d route.Decision) (changed bool, er
 		err = l.SendTo(m, m.Receiver(), relay.Unchanged)
 	}
 	return err != nil && l.Ended(), err
-}
-
-// activated reports whether the decision to activate the receiver of m was out of date: another
-// message has activated it first, or the node drains by now. err is that of the activation.
-func (n *Mesh) activated(m *performatives.Message, err error) (changed bool, _ error) {
-	switch {
-	case err == nil:
-		return false, nil
-	case errors.Is(err, actors.ErrExists), errors.Is(err, actors.ErrStopped) && n.placer.drains():
-		return true, m.Refused(performatives.CodeBusy, err.Error())
-	}
-	return false, m.Refused(performatives.CodeStopped, err.Error())
 }
 
 // listens reports whether a hidden agent gets a broadcast.
@@ -148,6 +161,7 @@ func (n *Mesh) broadcast(m *performatives.Message, fromNode bool) error {
 	case reached:
 	case len(failed) > 0:
 		first, failed = failed[0], failed[1:]
+	case fromNode: // which may have an agent for it
 	default:
 		return &performatives.Refusal{Code: performatives.CodeUnknownAgent, About: m.ID(), Text: "there is no agent to broadcast to"}
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/cluster"
@@ -85,7 +86,14 @@ func (n *Mesh) Join(o Options, all []*codons.Codon, log *slog.Logger) (err error
 	}
 	c.mu.Unlock()
 	c.links, err = o.Network.Links(nodelink.LinksOptions{
-		Self: c.self, Handler: linkHandler{c}, Dialect: grpc.Dialect{}, Dial: dialing(o.TLS), Stamper: n.System,
+		Self: c.self, Handler: linkHandler{c}, Dialect: grpc.Dialect{}, Stamper: n.System,
+		Dial: func(ctx context.Context, m cluster.Member) (nodelink.Stream, error) {
+			s, err := grpc.DialLink(ctx, m.Links, m.Name, o.TLS, dialPatience)
+			if err != nil {
+				return nil, err // not a nil *LinkStream in an interface
+			}
+			return s, nil
+		},
 		Link: nodelink.Options{Tables: HashesOf(all...)}, Timeout: o.LinkTimeout, Pause: n.System.Pause, Logger: n.System.Logger(),
 	})
 	if err != nil {
@@ -168,17 +176,6 @@ func (c *clustered) accept(s *grpc.LinkStream) {
 	}
 }
 
-// dialing returns what opens links to members.
-func dialing(config *tls.Config) func(context.Context, cluster.Member) (nodelink.Stream, error) {
-	return func(ctx context.Context, m cluster.Member) (nodelink.Stream, error) {
-		s, err := grpc.DialLink(ctx, m.Links, m.Name, config, dialPatience)
-		if err != nil {
-			return nil, err // not a nil *LinkStream in an interface
-		}
-		return s, nil
-	}
-}
-
 // Leave leaves the cluster. It delivers the messages of the node, tells the other nodes, and
 // returns when nothing of the cluster runs any more.
 func (n *Mesh) Leave(ctx context.Context) (err error) {
@@ -212,8 +209,11 @@ func (c linkHandler) Connected(peer cluster.Incarnation, differ []string) {
 	if l := c.linkTo(peer); l != nil {
 		l.connected(differ)
 	}
-	c.introduce(peer)
-	c.fetch(true) // a request over an earlier stream may be lost
+	c.mu.Lock()
+	state := c.replica.OwnState()
+	c.mu.Unlock()
+	c.links.Control(peer, append([]byte{controlState}, state...)) // the peer may have ignored gossip from before the two were linked
+	c.fetch(true)                                                 // a request over an earlier stream may be lost
 	c.node.Events.MemberLinked(peer.Name, peer.Epoch, differ)
 }
 
@@ -271,7 +271,9 @@ func (c linkHandler) Control(peer cluster.Incarnation, text []byte) {
 	case controlFetch:
 		c.provide(peer, body)
 	case controlText:
-		c.provided(body)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.outdateLocked(c.replica.Provide(slices.Clone(body))...)
 	case controlAdopt:
 		c.adopt(body)
 	}

@@ -131,14 +131,10 @@ func (r *Relay) removeLocked(t *record) {
 
 // scheduleLocked sets the deadline of a record.
 func (r *Relay) scheduleLocked(t *record, due time.Time) {
-	t.due = due
-	switch {
-	case due.IsZero() && t.place != 0:
+	if t.place != 0 {
 		heap.Remove(&r.due, t.place-1)
-	case due.IsZero():
-	case t.place != 0:
-		heap.Fix(&r.due, t.place-1)
-	default:
+	}
+	if t.due = due; !due.IsZero() {
 		heap.Push(&r.due, t)
 	}
 	r.armLocked()

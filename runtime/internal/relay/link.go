@@ -21,8 +21,9 @@ type Link struct {
 	limits Limits
 	load   actors.Load // the conversations that agents of this process have over it
 
-	receiving sync.Mutex  // held while a message of the peer is passed on
-	over      atomic.Bool // no further message of the peer is passed on; set with receiving
+	// Receiving is held while a message of the peer is passed on. Meanwhile the link does not end.
+	Receiving sync.Mutex
+	over      atomic.Bool // no further message of the peer is passed on; set with Receiving
 
 	lost   bool // its records have ended; guarded by Relay.mu
 	weight int  // of the long messages of its records, in bytes; guarded by Relay.mu
@@ -69,13 +70,6 @@ func (r *Relay) NewLink(kind Kind, out Sender, limits Limits) *Link {
 // Load returns the conversations that agents of this process have over the link.
 func (l *Link) Load() *actors.Load { return &l.load }
 
-// BeginReceive is called before a message of the peer is routed, and EndReceive afterwards.
-// Meanwhile the link does not end.
-func (l *Link) BeginReceive() { l.receiving.Lock() }
-
-// EndReceive ends what BeginReceive begins.
-func (l *Link) EndReceive() { l.receiving.Unlock() }
-
 // Finish closes the link, unless it has ended, and loses its peers.
 func (l *Link) Finish(why performatives.Failure, peers ...performatives.AgentID) {
 	if l.Close() {
@@ -92,8 +86,8 @@ func (l *Link) Lose(why performatives.Failure, peers ...performatives.AgentID) {
 // Close ends the link: no message of the peer is passed on any more. It returns false when it has
 // ended before.
 func (l *Link) Close() bool {
-	l.receiving.Lock()
-	defer l.receiving.Unlock()
+	l.Receiving.Lock()
+	defer l.Receiving.Unlock()
 	return !l.over.Swap(true)
 }
 
@@ -103,10 +97,11 @@ func (l *Link) Ended() bool { return l.over.Load() }
 // Deliver routes a message of the peer's agent to its receiver. The error is a
 // [*performatives.Refusal], and the node has counted the message.
 func (l *Link) Deliver(m *performatives.Message, from performatives.AgentID) error {
-	if a, d := l.relay.find(m.Receiver()); d != nil || a == nil && !l.relay.activates(m) { // the destination notes it
+	a, d := l.relay.find(m.Receiver())
+	if d != nil || a == nil && !l.relay.activates(m) { // the destination notes it
 		return l.relay.system.Pass(m)
 	}
-	return l.receive(passage{message: m, from: party{from, l}, to: party{id: m.Receiver()}}, l.relay.system.Pass)
+	return l.receive(passage{message: m, from: party{from, l}, to: party{id: m.Receiver()}, here: a}, l.relay.system.Pass)
 }
 
 // DeliverAs is Deliver for a message to a namespace, which the worker handles. The peer knows the

@@ -19,7 +19,7 @@ type passage struct {
 	from, to party
 	as       performatives.AgentID // the namespace that the sender has named instead of the receiver; else empty
 	named    bool                  // the asker is told the worker
-	here     *actors.Registration  // of the only party of this process; nil if it was not looked up, or there are two or none
+	here     *actors.Registration  // of the party of this process, of the sender if both are; not needed with as; nil if it is not in the directory
 }
 
 // noted is what note did about a message, to be taken back if the message cannot be passed on.
@@ -46,7 +46,7 @@ func (r *Relay) note(p passage, now func() time.Time) (noted, error) {
 	}
 	t := r.findLocked(p)
 	switch {
-	case t == nil && (!begins || r.accountedFor(p)):
+	case t == nil && (!begins || p.accountedFor()):
 		return noted{}, r.admitLocked(p)
 	case t == nil:
 		return r.openLocked(p, now)
@@ -90,37 +90,21 @@ func (r *Relay) begins(p passage) bool {
 	if t, ok := r.tables[m.Protocol()]; ok {
 		opens = opens || t.codon.Machine().Opens(m.Performative())
 	}
-	asks := p.from.via == nil
-	if !opens || p.as != "" || !asks && p.to.via != nil {
-		return opens
-	}
-	here := p.here
-	if side := p.to; here == nil {
-		if asks {
-			side = p.from
-		}
-		here, _ = r.system.Find(side.id)
-	}
 	switch {
-	case here == nil: // it is not in the directory
+	case !opens, p.as != "", p.from.via != nil && p.to.via != nil:
+		return opens
+	case p.here == nil:
 		return true
-	case asks:
-		return !here.Conversing(m.ConversationID(), p.to.id)
+	case p.from.via == nil:
+		return !p.here.Conversing(m.ConversationID(), p.to.id)
 	}
-	return !here.Converses(m)
+	return !p.here.Converses(m)
 }
 
 // accountedFor reports whether a request needs no record: it is to an agent of another node, and a
 // call of [actors.Self.Ask] is the memory of it from now on.
-func (r *Relay) accountedFor(p passage) bool {
-	if p.from.via != nil || p.as != "" || !p.to.behind(Node) {
-		return false
-	}
-	here := p.here
-	if here == nil {
-		here, _ = r.system.Find(p.from.id)
-	}
-	return here != nil && here.AccountFor(p.message)
+func (p passage) accountedFor() bool {
+	return p.from.via == nil && p.as == "" && p.to.behind(Node) && p.here != nil && p.here.AccountFor(p.message)
 }
 
 // recordOf returns the record of a message, and whether it is open; nil without one. Only the
@@ -285,8 +269,16 @@ func (r *Relay) takeBack(n noted) bool {
 	case n.asked == nil:
 		r.removeLocked(t)
 		return true
-	case n.ended:
-		r.reopenLocked(t)
+	case n.ended: // it goes on, or the end of a session in between is told
+		t.gone = false
+		for _, k := range t.keys {
+			r.index[k] = t
+		}
+		r.listLocked(t)
+		r.scheduleLocked(t, t.due)
+		if t.asker.lost() || t.worker.lost() {
+			r.finishLocked([]*record{t}, Disconnected)
+		}
 	case t.gone:
 		return true
 	}
@@ -298,20 +290,6 @@ func (r *Relay) takeBack(n noted) bool {
 		r.setRoundLocked(t, n.round)
 	}
 	return true
-}
-
-// reopenLocked puts a record back whose last message was not passed on. If a session has ended in
-// between, the end of the record is told.
-func (r *Relay) reopenLocked(t *record) {
-	t.gone = false
-	for _, k := range t.keys {
-		r.index[k] = t
-	}
-	r.listLocked(t)
-	r.scheduleLocked(t, t.due)
-	if t.asker.lost() || t.worker.lost() {
-		r.finishLocked([]*record{t}, Disconnected)
-	}
 }
 
 // Busy reports whether an agent behind the link has an open record.

@@ -867,12 +867,13 @@ func TestConversationsHaveNoRecord(t *testing.T) {
 	query := act(t, "q", p.ActQueryCapabilities, func(e *p.Envelope) {
 		e.Receiver, e.Payload = "worker", p.QueryCapabilities{Type: p.QuerySummary}
 	})
-	for _, m := range []*p.Message{query, act(t, "r", p.ActRequest, func(e *p.Envelope) { e.Receiver = "worker" })} {
-		if _, err := d.Relay.note(passage{message: m, from: d.ann, to: party{id: "worker"}}, d.clock); err != nil {
+	worker, _ := d.system.Find("worker")
+	for open, m := range []*p.Message{query, act(t, "r", p.ActRequest, func(e *p.Envelope) { e.Receiver = "worker" })} {
+		if _, err := d.Relay.note(passage{message: m, from: d.ann, to: party{id: "worker"}, here: worker}, d.clock); err != nil {
 			t.Fatal(err)
 		}
+		d.wantOpen(open) // the REQUEST, for which the agent has no role
 	}
-	d.wantOpen(1) // the REQUEST, for which the agent has no role
 }
 
 // The time is asked for when a request begins or is sent again, and for no other message.

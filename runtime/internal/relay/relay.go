@@ -120,7 +120,8 @@ func (r *Relay) Onward(m *performatives.Message, to performatives.AgentID) error
 		return refusedBy(as, err)
 	case r.routed.Load() && m.Receiver() != "":
 		if to := r.partyOf(m.Receiver()); to.via == nil && r.voiced(m) { // else the link renames it
-			_, err := r.pass(passage{message: m, from: party{id: m.Sender()}, to: to}, r.system.Route)
+			here, _ := r.system.Find(m.Sender())
+			_, err := r.pass(passage{message: m, from: party{id: m.Sender()}, to: to, here: here}, r.system.Route)
 			return err
 		}
 	}

@@ -58,7 +58,11 @@ func (p *Peers) serveNamespace(l *link, from *Agent, m *performatives.Message) e
 		return p.node.Relay.Refuse(m, performatives.Refused(performatives.CodeCannotDecide, "a namespace decides no conditions: ask an agent"))
 	case performatives.ActRequest:
 		if m.Receiver().Is(namespace.System) {
-			return p.operate(l, m)
+			err := p.opts.Operate(m, func(act performatives.Performative, payload any) { _ = p.reply(l, m, act, payload) })
+			if err != nil {
+				return p.node.Relay.Refuse(m, err)
+			}
+			return nil
 		}
 	case performatives.ActCancel:
 		return p.node.Relay.Refuse(m, performatives.Refused(performatives.CodeConversationEnded, ""))

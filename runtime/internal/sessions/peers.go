@@ -157,8 +157,8 @@ func (p *Peers) Receive(s *wire.Session, m *performatives.Message) error {
 	if err != nil {
 		return p.node.Relay.Refuse(m, err)
 	}
-	l.BeginReceive()
-	defer l.EndReceive()
+	l.Receiving.Lock()
+	defer l.Receiving.Unlock()
 	if l.Ended() { // the peer may be disconnected already
 		return p.node.Relay.Refuse(m, errReplaced)
 	}

@@ -12,15 +12,6 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// operate has the node do what a REQUEST to the namespace system asks for.
-func (p *Peers) operate(l *link, m *performatives.Message) error {
-	err := p.opts.Operate(m, func(act performatives.Performative, payload any) { _ = p.reply(l, m, act, payload) })
-	if err != nil {
-		return p.node.Relay.Refuse(m, err)
-	}
-	return nil
-}
-
 // taskHealth is the task of the namespace system that tells the health of an agent, or of all:
 // AGENT_STATUS_REQUEST in rag.
 const taskHealth = "agent_status_request"

@@ -106,7 +106,11 @@ func (u *Uplink) Connect(ctx context.Context) (*wire.Session, error) {
 		_ = s.Stop(ctx) // the session ends in any case
 		return nil, ErrUplinkStopped
 	}
-	u.introduceAll(l)
+	if u.opts.Introduce {
+		for agent := range u.node.System.Agents() {
+			l.updateIntroduction(agent.ID())
+		}
+	}
 	return s, nil
 }
 
@@ -215,8 +219,8 @@ func (u *Uplink) Receive(s *wire.Session, m *performatives.Message) error {
 	if err != nil {
 		return u.node.Relay.Refuse(m, err)
 	}
-	l.BeginReceive()
-	defer l.EndReceive()
+	l.Receiving.Lock()
+	defer l.Receiving.Unlock()
 	worker := u.node.Relay.WorkerOf(m.Sender(), m, routed)
 	to := cmp.Or(worker, m.Receiver())
 	here := u.node.Knows(to)
@@ -244,35 +248,20 @@ func (u *Uplink) Undelivered(s *wire.Session, m *performatives.Message, why *per
 // linkLost is the reason that agents get when the session with the far node ends.
 var linkLost = performatives.Failure{ErrorCode: performatives.CodeDisconnected, ErrorText: "the connection to the agent's node was lost"}
 
-// Closed ends the link of a session.
+// Closed ends the link of a session, and loses the peers of open conversations that are beyond it.
 func (u *Uplink) Closed(s *wire.Session, _ error) {
-	l := uplinkOf(s)
-	l.Finish(linkLost, u.distantPeers()...)
+	l, peers := uplinkOf(s), make(map[performatives.AgentID]bool)
+	for c := range u.node.System.Conversations() {
+		peers[c.Key().Peer] = true
+	}
+	maps.DeleteFunc(peers, func(id performatives.AgentID, _ bool) bool { return u.node.Knows(id) })
+	l.Finish(linkLost, slices.Collect(maps.Keys(peers))...)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.current.CompareAndSwap(l, nil)
 }
 
-// distantPeers returns the peers of open conversations that are beyond the uplink.
-func (u *Uplink) distantPeers() []performatives.AgentID {
-	peers := make(map[performatives.AgentID]bool)
-	for c := range u.node.System.Conversations() {
-		peers[c.Key().Peer] = true
-	}
-	maps.DeleteFunc(peers, func(id performatives.AgentID, _ bool) bool { return u.node.Knows(id) })
-	return slices.Collect(maps.Keys(peers))
-}
-
 func uplinkOf(s *wire.Session) *uplinkSession { return s.Value().(*uplinkSession) }
-
-func (u *Uplink) introduceAll(l *uplinkSession) {
-	if !u.opts.Introduce {
-		return
-	}
-	for agent := range u.node.System.Agents() {
-		l.updateIntroduction(agent.ID())
-	}
-}
 
 // updateIntroduction sends the far node the current capabilities of a visible agent, or
 // empty capabilities for an agent that is not visible any more. When the far node refuses
