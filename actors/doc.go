@@ -40,6 +40,17 @@
 // State that must not miss a change is kept by [Options].OnChange and [Self.AfterStop], which lose
 // nothing.
 //
+// # Loss of a peer
+//
+// An agent of another process has a destination: a session or a link to a node. When that is lost,
+// [System.LosePeers] or, for a node, [Loss.Lose] tells the conversations with the agent. Each
+// learns it behind all that the agent has sent, and the table of its codon says how it ends. A call
+// of [Self.Ask] with a deadline to an agent of another node gets FAILURE in that agent's name. Of
+// other calls to other processes, and of those that pass through this process, package
+// runtime keeps a record and answers the asker.
+//
+// While an agent of this process starts or moves, a [Reservation] queues the messages for its id.
+//
 // # Shutdown
 //
 // [System.Stop] lets conversations finish and then stops the agents. An agent stops or

@@ -45,9 +45,11 @@
 // When a session ends, its agents leave the directory, and the conversations with them lose their
 // peers ([actors.System.LosePeers]): their tables say how they end. A request that has no
 // conversation on the node, because it is passed on between two sessions or nodes, or an agent asks
-// or handles it without a codon, has a record instead. The table of its codon says when it ends.
-// The end of either session, the stop of an agent of the node and the deadline end it, too: the
-// agent that asked gets FAILURE, the agent that it asked gets CANCEL, and a later reply is refused.
+// or handles it without a codon, has a record instead. (A call of [actors.Self.Ask] with a deadline
+// to an agent of another node has none: it is told itself.) The table of its codon says when it
+// ends. The end of either session, the stop of an agent of the node and the deadline end it, too:
+// the agent that asked gets FAILURE, the agent that it asked gets CANCEL, and a later reply is
+// refused.
 //
 // A node's broadcast reaches the agents that have introduced themselves, and does not leave the
 // node by an uplink. The loss of one of them is told to the sender, its silence is not.
@@ -59,11 +61,12 @@
 //
 // With [Options].Cluster the node is a member of a cluster: it joins others, shares the directory
 // with them, and reaches their agents by links. An agent of another node is an entry of the
-// directory like that of a session. When its node dies or leaves, or the link to it is down for too
-// long, the conversations with its agents lose their peers, and the askers of records get FAILURE
-// from their own node. A message is delivered or refused on the node that it reaches first, unless
-// it is for a placed agent that moves: then it may wait there, or be passed on. A broadcast reaches
-// the agents of all nodes. Between two nodes messages arrive at most once, and in order by band.
+// directory like that of a session. When its node dies or leaves, or the link to it is down for
+// [ClusterOptions].LinkTimeout, the conversations with its agents lose their peers, and the askers
+// of records get FAILURE from their own node. A message is delivered or refused on the node that it
+// reaches first, unless it is for a placed agent that moves: then it may wait there, or be passed
+// on. A broadcast reaches the agents of all nodes. Between two nodes messages arrive at most once,
+// and in order by band.
 //
 //	node, err := runtime.New(runtime.Options{Name: "n2", Cluster: &runtime.ClusterOptions{
 //		Gossip: "10.0.0.2:7946", Join: []string{"10.0.0.1:7946"},

@@ -4,9 +4,11 @@
 // A transport ([Conn]: packages ws, tcp and grpc) moves frames. A dialect ([Dialect]: packages acl,
 // gateway and others) converts between frames and messages. Failures and refusals become its own
 // words in two places: Encode of its [Codec] writes a message that says no, and Refuse answers a
-// frame that is not served. Its [Words] pair our codes with its own. A [Session] has one of each
-// and implements limits, authentication, authorization, rate limits, replay protection, keep-alive
-// and an orderly end. Accepted messages go to a [Handler].
+// frame that is not served. The [Words] of a dialect, its ErrorCodes, pair our codes with its own;
+// acl and package grpc write our codes. What they are written from is made for all of them by
+// [performatives.Refusal], [RefusalOf] and [AsRefusal]. A [Session] has one of each and implements
+// limits, authentication, authorization, rate limits, replay protection, keep-alive and an orderly
+// end. Accepted messages go to a [Handler].
 //
 //	server, err := wire.NewServer(wire.Options{Handler: h, Dialects: …, Anonymous: true})
 //	listener, err := tcp.Listen(server, tcp.Options{Addr: "127.0.0.1:8444"})

@@ -6,9 +6,10 @@
 // It owns the state of each link, the replica of the directory, and the activations of placed
 // agents. It promises that the directory of the actor system leads to each agent that the cluster
 // knows. When a node is lost, its agents leave that directory, and each conversation with them is
-// told, after everything that the node has sent; package relay answers the askers of its records. A
-// placed agent that moves is handed over with its state and the messages that wait for it. A
-// node that leaves in order hands over all of its placed agents.
+// told, after everything that the node has sent; package actors answers the calls of
+// [actors.Self.Ask] to its agents, and package relay the askers of its records. A placed agent that
+// moves is handed over with its state and the messages that wait for it. A node that leaves in
+// order hands over all of its placed agents.
 //
 // The rooms have an order: route, chain, namespace, relay, sessions, mesh. None imports a
 // later one, which the linter checks. This room imports route, relay and sessions. They

@@ -6,8 +6,9 @@
 // conversation of this process accounts for. A record ends by the table of its request's codon, at
 // its deadline, or when one of its two parties is lost. A request between programs of two nodes has
 // a record at each: the asker's node tells the asker at the deadline, and the worker's node gives
-// the worker a grace. While a request by [actors.Self.Ask] with a deadline waits, it has no record
-// at the asker's node.
+// the worker a grace. A request by [actors.Self.Ask] with a deadline to an agent of another node
+// has no record at the asker's node while the call waits: the call is the memory of it, and package
+// actors answers it when that node is lost (see [actors.Registration.AccountFor]).
 //
 // It promises an end: the asker of each record gets a reply, or FAILURE in the worker's name. With
 // the FAILURE, a worker that is not lost gets CANCEL, and its later replies are refused. A message

@@ -51,6 +51,12 @@
 // and the payload has another. In a TASK_REQUEST without a message type, an unreadable
 // priority is refused; in any other message it is a member of the application.
 //
+// # Failures
+//
+// A message that says no is written like any other: its payload is the JSON of package
+// performatives, with our codes. A frame that is not served is answered by a message, see
+// [wire.RefusalOf].
+//
 // # Limits
 //
 // A message may have [wire.CodecOptions].MaxBytes bytes, nest 128 levels deep and

@@ -16,9 +16,9 @@
 // accepted may be beside the payload, in it, or in both; it is written in both. timeout is in
 // seconds from the arrival; it is written in whole seconds, rounded up. result may be any JSON
 // value: a text is the summary of a result, and another value that is no object becomes the member
-// result of its details. The exact reason of an error is details.reason_code
-// ([performatives.Code]), and details.field names the wrong member. details.retry_after_ms says
-// when a busy agent wants to be asked again.
+// result of its details. Errors are written in errors.go, with the words of [ErrorCodes]. The exact
+// reason of an error is details.reason_code ([performatives.Code]), and details.field names the
+// wrong member. details.retry_after_ms says when a busy agent wants to be asked again.
 //
 // An INFORM of an agent that knows no event types is written with the event_type inform and its
 // payload as data.

@@ -80,8 +80,8 @@
 //
 // # Errors
 //
-// An error is in the answer twice: as the error object of the envelope, and as the JSON-RPC
-// error in the payload. The answer to a batch has only the JSON-RPC errors.
+// An error is in the answer twice: as the error object of the envelope, and as the JSON-RPC error
+// in the payload. The answer to a batch has only the JSON-RPC errors. They are made in errors.go.
 //
 //	{…, "correlation_id": "req-002",
 //	 "error": {"code": "SERVICE_UNAVAILABLE", "message": "the agent is busy"},

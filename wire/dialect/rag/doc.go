@@ -55,6 +55,11 @@
 // gets it with that name in its metadata. A result or error for System goes to the agent that
 // asked. A peer that is System itself keeps that name (addenda §9).
 //
+// # Failures
+//
+// A message that says no becomes ERROR_MESSAGE, and a frame that is not served is answered by one:
+// see failure.go. [ErrorCodes] has the words for our codes.
+//
 // # Registration
 //
 // AGENT_REGISTRATION has an AgentRegistration as payload, with all its members. Its capabilities

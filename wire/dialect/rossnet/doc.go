@@ -55,8 +55,9 @@
 // A TASK_ASSIGN that was read, and is refused, is answered by TASK_FAIL; whatever else by ERROR.
 // Both have the codes of rossnet §7, and the members field, message_id and details as extensions.
 // Where a code of §7 stands for several, reason_code names the one. A TASK_ACKNOWLEDGE that rejects
-// a task always has E009, and nothing else has. retry_after_ms says when a busy
-// agent wants to be asked again. ERROR and PONG are not answered, nor is a TASK_FAIL that was read.
+// a task always has E009, and nothing else has. retry_after_ms says when a busy agent wants to be
+// asked again. ERROR and PONG are not answered, nor is a TASK_FAIL that was read. They are written
+// in failure.go, with the words of [ErrorCodes].
 //
 // # Limits
 //
