@@ -122,7 +122,7 @@ func (c *codec) faulty(e *envelope, take func(wire.Inbound)) {
 
 // refused returns the refusal of a message by the codec, with the answer to the peer.
 func (c *codec) refused(e *envelope, o *origin, r *performatives.Refusal) wire.Inbound {
-	return wire.Inbound{Token: e.token, Err: r, Ref: o, Answer: c.fail(nil, o, r)}
+	return wire.Inbound{Token: e.token, Err: r, Ref: o, Answer: c.tell(nil, &o.address, faultOf(r, o.call), nil)}
 }
 
 // refusedWith is [codec.refused] with other data in the JSON-RPC error.
@@ -189,7 +189,7 @@ func (c *codec) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 	if over || written && o.call == nil && len(in.Answer) == 0 {
 		return dst
 	}
-	return c.fail(dst, o, err)
+	return c.tell(dst, &o.address, faultOf(err, o.call), nil)
 }
 
 // stamp returns an id and the time.

@@ -19,10 +19,8 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	c.mu.Lock()
 	call := cmp.Or(c.calls.Find("", string(m.ConversationID())), c.calls.Find("", m.InReplyTo()))
 	c.mu.Unlock()
-	if call == nil {
-		return c.own(dst, m)
-	}
 	switch act := m.Performative(); {
+	case call == nil:
 	case act == performatives.ActStatusUpdate:
 		return c.news(dst, m, call)
 	case exchange.Interim.Has(act):

@@ -129,7 +129,8 @@ func formOf(frame []byte) (bare, known bool) {
 	return false, wire.HasMember(frame, "error") && wire.HasMember(frame, "source")
 }
 
-// bareSource is the label of a client without envelopes that has not named itself in initialize.
+// bareSource is the label of a client without envelopes that has not named itself in initialize, by a
+// name that an agent may have.
 const bareSource = "mcp-client"
 
 // readBare reads a frame without an envelope: a JSON-RPC message, or a batch.
@@ -145,13 +146,4 @@ func (c *codec) readBare(frame []byte) envelope {
 	}
 	e.payload = bytes.TrimSpace(frame)
 	return e
-}
-
-// named makes the name of the client's program the label of a session without envelopes. A name that
-// cannot be the id of an agent, or is that of a namespace, is passed over.
-func (c *codec) named(params []byte) {
-	name := performatives.AgentID(jsonscan.Text(jsonscan.Member(jsonscan.Member(params, "clientInfo"), "name")))
-	if name != "" && performatives.CheckID(name) == nil && name.Fold() != NamespaceSystem && name.Fold() != NamespaceDefault {
-		c.source = name
-	}
 }

@@ -61,14 +61,9 @@ func (f fault) rpc(id []byte) []byte {
 	return rpcAnswer(id, "error", b.JSON)
 }
 
-// fail appends the frame that answers a request with err, or the batch that it completes.
-// It appends nothing for a message that gets no answer.
-func (c *codec) fail(dst []byte, o *origin, err error) []byte {
-	return c.tell(dst, &o.address, faultOf(err, o.call), nil)
-}
-
-// tell is [codec.fail] for an error in the form of this protocol: that of m, or of the codec itself
-// if m is nil.
+// tell appends the frame that answers a request with an error, or the batch that it completes. The
+// error is that of m, or of the codec itself if m is nil. It appends nothing for a message that gets
+// no answer.
 func (c *codec) tell(dst []byte, o *address, f fault, m *performatives.Message) []byte {
 	if o.RPC == nil {
 		return dst

@@ -109,7 +109,7 @@ func (c *codec) serve(e *envelope, r *rpc, o *origin, env performatives.Envelope
 	s := c.stamp()
 	env.ID, env.ReplyBy = s.ID, s.Time.Add(cmp.Or(e.timeout, defaultTimeout))
 	var of exchange.Key
-	if call.startsWork(r.method) {
+	if call.hello == nil && r.method != methodList && r.method != methodResources { // the others only read
 		env.Trace = exchange.Traceparent(jsonscan.Member(r.readMeta(), metaTrace))
 		if !jsonscan.IsNull(r.id) {
 			c.connection = cmp.Or(c.connection, s.ID)
@@ -123,13 +123,14 @@ func (c *codec) serve(e *envelope, r *rpc, o *origin, env performatives.Envelope
 		return c.refused(e, o, renamed(err))
 	}
 	call.address, call.Kind = o.address, r.method
-	if refusal := c.addCall(call, m, of, s.Time); refusal != nil {
+	added, refusal := c.addCall(call, m, of, s.Time)
+	if refusal != nil {
 		return c.refused(e, o, refusal)
 	}
-	if !call.repeated {
+	if added {
 		o.call = call
 	}
-	in := wire.Inbound{Message: m, Token: e.token, ID: ownID(e, r), Ref: o}
+	in := received(e, r, o, m, nil)
 	if !jsonscan.IsNull(r.id) && !c.bare.Load() { // without envelopes, an id is free after its answer
 		in.Content = slices.Concat([]byte(r.method), r.params)
 	}
@@ -138,21 +139,21 @@ func (c *codec) serve(e *envelope, r *rpc, o *origin, env performatives.Envelope
 
 // addCall adds the call that m opens. One that repeats a pending call has that answered, and is not
 // added. One whose CANCEL came before it is refused; of is its id, or nothing.
-func (c *codec) addCall(x *call, m *performatives.Message, of exchange.Key, now time.Time) *performatives.Refusal {
+func (c *codec) addCall(x *call, m *performatives.Message, of exchange.Key, now time.Time) (added bool, refusal *performatives.Refusal) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.withdrawn.Overtook(of, m.ID(), func() time.Time { return now }) {
-		return exchange.Canceled(m.ID())
+		return false, exchange.Canceled(m.ID())
 	}
 	if first := c.calls.Find("", string(m.ID())); first != nil {
 		first.Withdrawn = false
-		if x.repeated = true; x.batch != nil {
-			return invalidRequest("mcp_payload.id", "mcp_payload.id: the same request is under way")
+		if x.batch != nil {
+			refusal = invalidRequest("mcp_payload.id", "mcp_payload.id: the same request is under way")
 		}
-		return nil
+		return false, refusal
 	}
 	if !c.calls.Room(now) {
-		return performatives.Refused(performatives.CodeBusy, "too many requests are under way on this connection")
+		return false, performatives.Refused(performatives.CodeBusy, "too many requests are under way on this connection")
 	}
 	x.Request = exchange.Request{Kind: x.Kind, ID: m.ID(), Act: m.Performative(), Asker: m.Sender(), Receiver: m.Receiver(), Conversation: m.ConversationID()}
 	x.ReplyBy, x.Priority, x.MCP = m.ReplyBy(), m.Priority(), c.mcp.Load() || c.bare.Load()
@@ -163,19 +164,17 @@ func (c *codec) addCall(x *call, m *performatives.Message, of exchange.Key, now 
 		x.Expires = exchange.Expiry(m.ReplyBy(), now, defaultTimeout)
 	}
 	c.calls.Add(x)
-	return nil
+	return true, nil
 }
 
-// received returns a message of the peer that opens no call, or the error for which there is none.
-func received(e *envelope, r *rpc, o *origin, m *performatives.Message, err error) wire.Inbound {
+// received returns a message of the peer, or the error for which there is none. The id is that of
+// the peer, for the protection against replay.
+func received(e *envelope, r *rpc, ref any, m *performatives.Message, err error) wire.Inbound {
 	if err != nil {
-		return wire.Inbound{Token: e.token, Err: renamed(err), Ref: o}
+		return wire.Inbound{Token: e.token, Err: renamed(err), Ref: ref}
 	}
-	return wire.Inbound{Message: m, Token: e.token, ID: ownID(e, r), Ref: o}
+	return wire.Inbound{Message: m, Token: e.token, ID: string(e.id) + " " + string(r.id), Ref: ref}
 }
-
-// ownID returns the peer's id of a message, for the protection against replay.
-func ownID(e *envelope, r *rpc) string { return string(e.id) + " " + string(r.id) }
 
 // message makes a message of the peer, for its namespace.
 func (c *codec) message(e *envelope, r *rpc, env performatives.Envelope) (*performatives.Message, error) {

@@ -32,7 +32,10 @@ func (c *codec) initialize(e *envelope, r *rpc, o *origin) wire.Inbound {
 	}
 	if c.bare.Load() {
 		h.mcp = true
-		c.named(r.params)
+		name := performatives.AgentID(jsonscan.Text(jsonscan.Member(jsonscan.Member(r.params, "clientInfo"), "name")))
+		if name != "" && performatives.CheckID(name) == nil && name.Fold() != NamespaceSystem && name.Fold() != NamespaceDefault {
+			c.source = name
+		}
 		e.source = c.source
 	}
 	h.gzip = c.gzips(values[2])
@@ -205,7 +208,11 @@ func capabilitiesOf(v []byte) performatives.Capabilities {
 		case name == "tools" && list:
 			out.Actions = actionsOf(v)
 		case name == "resources" && list:
-			out.Resources = resourcesOf(v)
+			for elem := range jsonscan.Elements(v) {
+				if r := resourceOf(elem); r.URI != "" && len(out.Resources) < maxTools {
+					out.Resources = append(out.Resources, r)
+				}
+			}
 		case name == "topics" && list:
 			out.Topics, _ = jsonscan.Texts(v)
 		case name == "ontologies" && list:

@@ -20,8 +20,10 @@ func (c *codec) notification(e *envelope, r *rpc, o *origin) wire.Inbound {
 	case methodCancelled:
 		return c.cancelled(e, r, o)
 	case methodListChanged:
-		if in, ok := c.toolsChanged(e, r); ok {
-			return in
+		to := strings.ToLower(Namespace(e.target, r.method))
+		_, offers := c.providers[e.source.Fold()]
+		if offers && r.params == nil && (to == NamespaceSystem || to == NamespaceDefault) {
+			return c.askTools(e.token, e.source) // they have changed
 		}
 	case methodProgress:
 		if in, ok := c.progress(e, r, o); ok {

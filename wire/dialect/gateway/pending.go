@@ -36,15 +36,9 @@ type call struct {
 	Withdrawn bool                  // the peer has cancelled it, and gets no answer
 	Namespace performatives.AgentID // of resources/list; empty for all agents
 	hello     *hello                // of initialize
-	repeated  bool                  // the same request is pending
 }
 
 func (x *call) key() string { return key(x.RPC) }
-
-// startsWork reports whether the call is one of an agent. The others only read.
-func (x *call) startsWork(method string) bool {
-	return x.hello == nil && method != methodList && method != methodResources
-}
 
 // request is a pending request of this node to the peer. Its id is the JSON-RPC id, a number.
 type request struct {

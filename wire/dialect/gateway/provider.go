@@ -1,8 +1,6 @@
 package gateway
 
 import (
-	"strings"
-
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -32,16 +30,6 @@ func (c *codec) noteIntroduction(token string, take func(wire.Inbound)) {
 	if c.providers[m.Sender().Fold()] = *q.Capabilities; hasTools(*q.Capabilities) {
 		take(c.askTools(token, m.Sender()))
 	}
-}
-
-// toolsChanged asks a source for its tools that has told the node that they have changed. It
-// reports false for any other notification.
-func (c *codec) toolsChanged(e *envelope, r *rpc) (wire.Inbound, bool) {
-	to := strings.ToLower(Namespace(e.target, r.method))
-	if _, offers := c.providers[e.source.Fold()]; !offers || r.params != nil || to != NamespaceSystem && to != NamespaceDefault {
-		return wire.Inbound{}, false
-	}
-	return c.askTools(e.token, e.source), true
 }
 
 // askTools returns the request for the tools of a source.

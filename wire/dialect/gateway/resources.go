@@ -16,16 +16,7 @@ import (
 // [performatives.CodeForbidden].
 const codeNoResource = "-32002"
 
-// resourcesOf reads a list of resources. It skips elements that are no resources.
-func resourcesOf(v []byte) (all []performatives.Resource) {
-	for elem := range jsonscan.Elements(v) {
-		if r := resourceOf(elem); r.URI != "" && len(all) < maxTools {
-			all = append(all, r)
-		}
-	}
-	return all
-}
-
+// resourceOf reads a resource. It has no URI if the value is none.
 func resourceOf(v []byte) (r performatives.Resource) {
 	if jsonscan.Unmarshal(v, &r) != nil || len(r.Extra) > maxMembers {
 		return performatives.Resource{}

@@ -56,10 +56,7 @@ func (c *codec) answered(e *envelope, r *rpc, q *request) wire.Inbound {
 	if err != nil { // the initiator gets a refusal, since no other answer comes
 		m, err = c.refusal(e, r, q, performatives.Refused(performatives.CodeFailed, "the peer's answer cannot be read"), nil)
 	}
-	if err != nil {
-		return wire.Inbound{Token: e.token, Err: renamed(err)}
-	}
-	return wire.Inbound{Message: m, Token: e.token, ID: ownID(e, r)}
+	return received(e, r, nil, m, err)
 }
 
 func (c *codec) answerTo(e *envelope, r *rpc, q *request) (*performatives.Message, error) {

@@ -44,22 +44,17 @@ func toolList(p performatives.InformCapabilities, mcp bool) ([]byte, error) {
 	} else if p.Action != nil {
 		actions = []performatives.Action{*p.Action}
 	}
-	return jsonscan.Marshal(map[string]any{"tools": toolsOf(distinct(actions), mcp)})
-}
-
-// distinct returns actions whose names tell them apart: that of several agents has theirs in front.
-func distinct(actions []performatives.Action) []performatives.Action {
 	number := make(map[string]int, len(actions))
 	for _, a := range actions {
 		number[performatives.FoldCapability(a.Name)]++
 	}
-	out := slices.Clone(actions)
+	named := slices.Clone(actions) // the name of several agents has theirs in front
 	for i, a := range actions {
 		if agent := jsonscan.Text(a.Extra[toolAgent]); agent != "" && number[performatives.FoldCapability(a.Name)] > 1 {
-			out[i].Name = qualified(performatives.AgentID(agent), a.Name)
+			named[i].Name = qualified(performatives.AgentID(agent), a.Name)
 		}
 	}
-	return out
+	return jsonscan.Marshal(map[string]any{"tools": toolsOf(named, mcp)})
 }
 
 // toolsOf writes a list of tools. For a client of MCP each has a schema of its arguments. Invalid JSON in one of them fails when the list is marshaled.
