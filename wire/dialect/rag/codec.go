@@ -24,16 +24,6 @@ type codec struct {
 	agents    map[performatives.AgentID]*registration // of the peer; by folded id
 }
 
-// newTrace returns a trace id that no request to that agent has.
-func (c *codec) newTrace(prefix string, conversation performatives.ConversationID, to performatives.AgentID) string {
-	for {
-		trace := c.sequences.next(prefix, conversation)
-		if c.asked.traces.Latest(exchange.KeyOf(to, trace)) == nil {
-			return trace
-		}
-	}
-}
-
 // Decode reads one message.
 func (c *codec) Decode(data []byte, take func(wire.Inbound)) {
 	d := decoder{codec: c}
@@ -88,16 +78,13 @@ var _ wire.LabelDialect = Dialect{}
 // Name returns "rag".
 func (Dialect) Name() string { return Name }
 
-// foreign has the members that decide for another dialect: acl, bridge, rossnet and gateway. An
-// envelope of rag may have them as unknown members, once the dialect of the session is decided.
-var foreign = []string{"performative", "message_type", "mcp_header", "mcp_payload", "mcp_version", "jsonrpc"}
-
 // Recognizes reports whether a frame is an object with type or trace_id, and with sender, receiver
-// or payload, and without a member that decides for another dialect. So an envelope that lacks one
-// of its required members is refused in the words of this dialect.
+// or payload, and without a member that decides for another dialect: acl, bridge, rossnet or gateway.
+// So an envelope that lacks one of its required members is refused in the words of this dialect. One
+// may have those of others as unknown members, once the dialect of the session is decided.
 func (Dialect) Recognizes(frame []byte) bool {
 	return wire.HasMember(frame, "type", "trace_id") && wire.HasMember(frame, "sender", "receiver", "payload") &&
-		!wire.HasMember(frame, foreign...) && legible(frame)
+		!wire.HasMember(frame, "performative", "message_type", "mcp_header", "mcp_payload", "mcp_version", "jsonrpc") && legible(frame)
 }
 
 // legible reports whether the names of the members of an object can be read, up to a value that

@@ -42,7 +42,11 @@ func (d *decoder) read() {
 	if d.Refusal != nil {
 		return
 	}
-	d.out.ID = d.id()
+	// rag has no ids. A frame that comes again as it was has the same one, so that it is recognized as a
+	// duplicate; another attempt has another timestamp.
+	sum := exchange.Digest(payload,
+		d.kind, string(d.out.Sender.Fold()), string(d.out.Receiver.Fold()), d.trace, d.out.Timestamp.Format(time.RFC3339Nano))
+	d.out.ID = performatives.MessageID(hex.EncodeToString(sum[:16]))
 	d.out.ConversationID, _ = splitTrace(d.trace)
 	if p, ok := exchange.Priority(d.out.Metadata[exchange.MetaPriority]); ok {
 		d.out.Priority = p // the exact value stays, to be written again
@@ -54,14 +58,6 @@ func (d *decoder) read() {
 	d.relate(payload)
 	d.content(payload)
 	d.finish()
-}
-
-// id returns the id of the message. rag has none. A frame that comes again as it was has the same
-// id, so that it is recognized as a duplicate; another attempt has another timestamp.
-func (d *decoder) id() performatives.MessageID {
-	sum := exchange.Digest(d.Values[memPayload],
-		d.kind, string(d.out.Sender.Fold()), string(d.out.Receiver.Fold()), d.trace, d.out.Timestamp.Format(time.RFC3339Nano))
-	return performatives.MessageID(hex.EncodeToString(sum[:16]))
 }
 
 // content decodes the act and the payload.
@@ -76,12 +72,10 @@ func (d *decoder) content(payload []byte) {
 	switch act := d.out.Performative; {
 	case d.out.MessageType != "", d.kind == act.String():
 		d.typed(payload)
-	case d.kind == typeRegistration:
-		d.register(payload)
+	case d.kind == typeRegistration, d.kind == typeStatus:
+		d.introduce(payload)
 	case d.kind == typeRegistered:
 		d.registered(payload)
-	case d.kind == typeStatus:
-		d.status(payload)
 	case exchange.Refusals.Has(act):
 		d.failure(payload)
 	case act == performatives.ActTaskRequest:
@@ -98,6 +92,7 @@ func (d *decoder) act() {
 	named := err == nil
 	registered, ok := d.codec.opts.Registry.MessageTypeAct(d.kind)
 	own, known := natural[d.kind]
+	result, task := jsonscan.Is(d.out.Metadata[metaResult], '{'), jsonscan.Is(d.out.Metadata[metaTask], '{')
 	switch explicit := named && jsonscan.Text(d.out.Metadata[exchange.MetaMessageType]) == d.kind; {
 	case ok && named && said != registered:
 		d.Wrong("metadata.performative", "%s, the act of %s, got %s", registered, d.kind, said)
@@ -105,15 +100,9 @@ func (d *decoder) act() {
 		d.out.Performative, d.out.MessageType = registered, d.kind
 	case known && !explicit && (!named || said == own || d.kind == typeError && exchange.Refusals.Has(said)):
 		d.out.Performative = cmp.Or(said, own)
-	case explicit, known && named:
+	case explicit, named && (known || !result && !task):
 		d.out.Performative, d.out.MessageType = said, d.kind
-	case jsonscan.Is(d.out.Metadata[metaResult], '{'):
-		d.out.Performative = performatives.ActInformResult
-	case jsonscan.Is(d.out.Metadata[metaTask], '{'):
-		d.out.Performative = performatives.ActTaskRequest
-	case named:
-		d.out.Performative, d.out.MessageType = said, d.kind
-	case d.relation.answers != nil:
+	case result, !task && d.relation.answers != nil:
 		d.out.Performative = performatives.ActInformResult
 	default:
 		d.out.Performative = performatives.ActTaskRequest
@@ -134,13 +123,9 @@ type shape struct {
 	value any
 }
 
-func (d *decoder) keepText(name, text string) {
-	exchange.Keep(&d.out.Metadata, name, exchange.Quoted(text))
-}
-
 // finish makes the message, and notes a request. The codec is locked.
 func (d *decoder) finish() {
-	d.keepText(keptTrace, d.trace)
+	exchange.Keep(&d.out.Metadata, keptTrace, exchange.Quoted(d.trace))
 	if d.Refusal != nil {
 		return
 	}

@@ -16,6 +16,7 @@ type writer struct {
 	exchange.Writer
 	codec   *codec
 	call    *call                 // the request of the peer that the message answers
+	asked   *call                 // the request to the peer that the message belongs to, such as its CANCEL
 	blank   json.RawMessage       // the metadata {} or null
 	further performatives.Members // of the envelope
 	silent  bool                  // there is nothing to write
@@ -31,8 +32,8 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w := writer{Writer: exchange.NewWriter(Name, m, dst), codec: c}
-	w.call = c.calls.Find("", m.InReplyTo())
-	if r := c.ahead.Check(m, c.asked.Find(m.Sender(), m.InReplyTo()) != nil, c.now); r != nil {
+	w.call, w.asked = c.calls.Find("", m.InReplyTo()), c.asked.Find(m.Sender(), m.InReplyTo())
+	if r := c.ahead.Check(m, w.asked != nil, c.now); r != nil {
 		return dst, r
 	}
 	w.collectMetadata()
@@ -108,22 +109,27 @@ func (w *writer) trace() string {
 	if belongs(came, m.ConversationID()) && (taken == nil || taken.ID == m.ID() && taken.Asker.Is(m.Sender()) || !startsWork(m.Performative())) {
 		return came
 	}
-	if x := cmp.Or(w.call, c.asked.Find(m.Sender(), m.InReplyTo())); x != nil && w.Kind != typeError { // of ours: a CANCEL or such
+	if x := cmp.Or(w.call, w.asked); x != nil && w.Kind != typeError { // of ours: a CANCEL or such
 		return x.Trace
 	}
 	if x := c.asked.Find(m.Sender(), string(m.ID())); x != nil { // the same message again
 		return x.Trace
 	}
-	return c.newTrace(prefixOf(w.Kind, m.Receiver()), m.ConversationID(), m.Receiver())
+	for {
+		trace := c.sequences.next(prefixOf(w.Kind, m.Receiver()), m.ConversationID())
+		if c.asked.traces.Latest(exchange.KeyOf(m.Receiver(), trace)) == nil {
+			return trace
+		}
+	}
 }
 
 // note stores a request to the peer, and the end of one of the peer.
 func (w *writer) note(trace string) {
 	c, m := w.codec, w.Message
 	act := m.Performative()
-	switch x := c.asked.Find(m.Sender(), m.InReplyTo()); {
-	case act == performatives.ActCancel && x != nil:
-		c.asked.AddCancel(x, m.ID(), exchange.ReferenceTo(m))
+	switch {
+	case act == performatives.ActCancel && w.asked != nil:
+		c.asked.AddCancel(w.asked, m.ID(), exchange.ReferenceTo(m))
 	case w.call != nil:
 		c.calls.End(w.call, exchange.Final.Has(act), w.call.IsOfCancel(m.InReplyTo()))
 	case startsWork(act):
@@ -139,7 +145,14 @@ func (w *writer) envelopeOf(trace string) {
 	w.text(memTrace, trace)
 	w.text(memTimestamp, exchange.FormatTime(w.Message.Timestamp()))
 	w.Checked(memberNames[memPayload], w.Payload)
-	w.metadata()
+	switch {
+	case len(w.Meta) > 0:
+		w.Open(memberNames[memMetadata])
+		w.Sorted(w.Meta)
+		w.End()
+	case w.blank != nil:
+		w.Checked(memberNames[memMetadata], w.blank)
+	}
 	w.Sorted(w.further)
 	if token := w.codec.opts.Token; token != nil {
 		w.text(memToken, token())

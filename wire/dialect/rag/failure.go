@@ -110,14 +110,15 @@ func suggestion(code performatives.Code, field string) string {
 	return "Do not repeat the request unchanged"
 }
 
-// appendError appends the ERROR_MESSAGE for a message of the peer. The codec is locked.
+// appendError appends the ERROR_MESSAGE for a message of the peer, which may be without a sender and
+// a conversation: the connection leads to one peer. The codec is locked.
 func (c *codec) appendError(dst []byte, o *origin, err error) []byte {
 	r := wire.AsRefusal(err)
 	w := writer{Writer: exchange.NewWriter(Name, nil, dst)}
 	w.text(memType, typeError)
 	w.text(memSender, string(cmp.Or(r.From, o.receiver, c.opts.Local)))
-	w.text(memReceiver, string(cmp.Or(o.sender, unknownAgent)))
-	w.text(memTrace, c.sequences.next(prefixError, cmp.Or(o.conversation, unknownConversation)))
+	w.text(memReceiver, string(cmp.Or(o.sender, "unknown")))
+	w.text(memTrace, c.sequences.next(prefixError, cmp.Or(o.conversation, "unknown")))
 	w.text(memTimestamp, exchange.FormatTime(c.opts.Stamper.Stamp().Time))
 	w.Open(memberNames[memPayload])
 	w.Text(memberCode, ErrorCodes.Own(r.Code))
@@ -131,13 +132,6 @@ func (c *codec) appendError(dst []byte, o *origin, err error) []byte {
 	w.End()
 	return append(w.JSON, '}')
 }
-
-// The conversation and the receiver of the answer to a message without them. The connection leads
-// to one peer.
-const (
-	unknownConversation performatives.ConversationID = "unknown"
-	unknownAgent        performatives.AgentID        = "unknown"
-)
 
 // refused returns the fault of a frame that is no message, with the answer to the peer. The answer
 // is from the agent for which the message was, if that is readable.

@@ -63,16 +63,3 @@ func (w *writer) collectMetadata() {
 	}
 	w.Fail(exchange.PutExtensions(w.Meta, w.Message))
 }
-
-// metadata writes the metadata, sorted by name.
-func (w *writer) metadata() {
-	if len(w.Meta) == 0 {
-		if w.blank != nil {
-			w.Checked(memberNames[memMetadata], w.blank)
-		}
-		return
-	}
-	w.Open(memberNames[memMetadata])
-	w.Sorted(w.Meta)
-	w.End()
-}

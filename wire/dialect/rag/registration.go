@@ -29,13 +29,38 @@ const (
 	extraStatus       = "agent_status"
 )
 
-// register reads an AgentRegistration. Its capabilities become topics, and its message_types that
-// ask for a task become actions. An agent whose status is not active offers nothing.
-func (d *decoder) register(payload []byte) {
+// introduce reads an AgentRegistration, or the health of an agent (Agent Health Monitoring), which
+// also is its heartbeat. An agent whose status is not active offers nothing.
+func (d *decoder) introduce(payload []byte) {
 	if d.OwnID(payload, d.out.Sender); d.Refusal != nil {
 		return
 	}
-	r := &registration{status: statusIn(payload), types: make(map[string]bool), payload: bytes.Clone(payload)}
+	agents, key, extra := d.codec.agents, d.out.Sender.Fold(), extraStatus
+	r := agents[key]
+	if d.kind == typeRegistration {
+		if r == nil && len(agents) >= maxRegistrations {
+			d.Refuse(performatives.Refused(performatives.CodeBusy, "the connection has registered too many agents"))
+			return
+		}
+		r, extra = d.registration(payload), extraRegistration
+		agents[key] = r
+	}
+	q := performatives.QueryCapabilities{
+		Type: performatives.QuerySummary, Capabilities: new(performatives.Capabilities), Extra: performatives.Members{extra: bytes.Clone(payload)},
+	}
+	if r != nil {
+		r.status = strings.ToLower(jsonscan.Text(jsonscan.Member(payload, "status")))
+		if r.status == statusActive {
+			*q.Capabilities = r.capabilities
+		}
+	}
+	d.out.Payload = q
+}
+
+// registration reads an AgentRegistration but its status. The capabilities become topics, and the
+// message_types that ask for a task become actions.
+func (d *decoder) registration(payload []byte) *registration {
+	r := &registration{types: make(map[string]bool), payload: bytes.Clone(payload)}
 	r.capabilities.Topics, _ = jsonscan.Texts(jsonscan.Member(payload, "capabilities"))
 	for v := range jsonscan.Elements(jsonscan.Member(payload, "message_types")) {
 		kind := jsonscan.Text(v)
@@ -44,13 +69,7 @@ func (d *decoder) register(payload []byte) {
 			r.capabilities.Actions = append(r.capabilities.Actions, performatives.Action{Name: taskType(kind)})
 		}
 	}
-	agents, key := d.codec.agents, d.out.Sender.Fold()
-	if agents[key] == nil && len(agents) >= maxRegistrations {
-		d.Refuse(performatives.Refused(performatives.CodeBusy, "the connection has registered too many agents"))
-		return
-	}
-	agents[key] = r
-	d.introduce(r, extraRegistration, payload)
+	return r
 }
 
 // opensTask reports whether a message of that type asks for a task.
@@ -61,33 +80,6 @@ func (d *decoder) opensTask(kind string) bool {
 	act, known := natural[kind]
 	return !known && performatives.CheckMessageType(kind) == nil && !strings.HasSuffix(kind, "_RESULT") ||
 		known && act == performatives.ActTaskRequest && kind != act.String()
-}
-
-// introduce makes the message by which the agent introduces itself.
-func (d *decoder) introduce(r *registration, name string, payload []byte) {
-	q := performatives.QueryCapabilities{
-		Type: performatives.QuerySummary, Capabilities: new(performatives.Capabilities), Extra: performatives.Members{name: bytes.Clone(payload)},
-	}
-	if r != nil && r.status == statusActive {
-		*q.Capabilities = r.capabilities
-	}
-	d.out.Payload = q
-}
-
-// status reads the health of an agent (Agent Health Monitoring), which also is its heartbeat.
-func (d *decoder) status(payload []byte) {
-	if d.OwnID(payload, d.out.Sender); d.Refusal != nil {
-		return
-	}
-	r := d.codec.agents[d.out.Sender.Fold()]
-	if r != nil {
-		r.status = statusIn(payload)
-	}
-	d.introduce(r, extraStatus, payload)
-}
-
-func statusIn(payload []byte) string {
-	return strings.ToLower(jsonscan.Text(jsonscan.Member(payload, "status")))
 }
 
 // statusID begins the id of a status, so that its answer can be told, which is not written. The

@@ -2,6 +2,8 @@ package rag
 
 import (
 	"bytes"
+	"cmp"
+	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -18,25 +20,16 @@ func (d *decoder) result(payload []byte) {
 	rest, needed := resultRest(d.kind, r, payload)
 	d.drop(metaResult, rest, needed)
 	r.Details = performatives.RawContent(bytes.Clone(payload))
-	d.keepText(keptType, d.kind)
+	exchange.Keep(&d.out.Metadata, keptType, exchange.Quoted(d.kind))
 	d.out.Payload = r
 }
 
 // readResult reads the members of a result besides its details, which are the payload.
 func readResult(kind string, v, payload []byte) (r performatives.InformResult, bad *performatives.Refusal) {
-	if jsonscan.Is(v, '{') {
-		if bad := elsewhere(metaResult, v, "result_details"); bad != nil {
-			return r, bad
-		}
-		if err := r.UnmarshalJSON(v); err != nil {
-			return r, within(metaResult, err)
-		}
-	}
-	if r.Status == "" {
-		r.Status = performatives.StatusSuccess
-	}
-	if err := r.Validate(); err != nil {
-		return r, within(metaResult, err)
+	bad = readBeside(metaResult, v, &r, "result_details")
+	r.Status = cmp.Or(r.Status, performatives.StatusSuccess)
+	if bad = cmp.Or(bad, within(metaResult, r.Validate())); bad != nil {
+		return r, bad
 	}
 	if r.Summary == "" && kind == typeResponded {
 		r.Summary = jsonscan.Text(jsonscan.Member(payload, memberResponse))
@@ -63,7 +56,13 @@ func (w *writer) result() {
 		return
 	}
 	w.MarshalContent(r.Details)
-	w.complete(&r)
+	switch { // adds what the type demands, as far as the result says it
+	case w.Err != nil:
+	case w.Kind == typeRetrieved && jsonscan.Member(w.Payload, "retrieved_chunks") == nil:
+		w.Payload = jsonscan.WithMember(w.Payload, "retrieved_chunks", []byte("[]"))
+	case w.Kind == typeResponded && jsonscan.Member(w.Payload, memberResponse) == nil:
+		w.Payload = jsonscan.WithMember(w.Payload, memberResponse, jsonscan.AppendQuoted(nil, r.Summary))
+	}
 	if w.Err == nil && checkPayload(w.Kind, w.Payload) != nil {
 		w.Plain() // the details are of another kind than the type has them
 		return
@@ -81,7 +80,9 @@ func (w *writer) result() {
 func (w *writer) resultType() string {
 	kind := w.kept(keptType)
 	if kind == "" && w.call != nil {
-		kind = resultType(w.call.Kind)
+		if _, err := performatives.ParsePerformative(w.call.Kind); err != nil { // it is not the name of an act
+			kind = strings.TrimSuffix(w.call.Kind, "_REQUEST") + "_RESULT"
+		}
 	}
 	act, known := natural[kind]
 	_, registered := w.codec.opts.Registry.MessageTypeAct(kind)
@@ -90,15 +91,4 @@ func (w *writer) resultType() string {
 		return ""
 	}
 	return kind
-}
-
-// complete adds what the type demands, as far as the result says it.
-func (w *writer) complete(r *performatives.InformResult) {
-	switch {
-	case w.Err != nil:
-	case w.Kind == typeRetrieved && jsonscan.Member(w.Payload, "retrieved_chunks") == nil:
-		w.Payload = jsonscan.WithMember(w.Payload, "retrieved_chunks", []byte("[]"))
-	case w.Kind == typeResponded && jsonscan.Member(w.Payload, memberResponse) == nil:
-		w.Payload = jsonscan.WithMember(w.Payload, memberResponse, jsonscan.AppendQuoted(nil, r.Summary))
-	}
 }

@@ -10,13 +10,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/rule"
 )
 
-// The kinds of values that only rag has.
-var (
-	agentStatus  = rule.OneOf("active, inactive or error", statusActive, "inactive", "error")
-	aScore       = rule.Between("a number from 0 to 1", 0, 1)
-	aTemperature = rule.Between("a number from 0", 0, math.MaxFloat64)
-	aDateRange   = &rule.Kind{Want: "an array of two dates", Fits: isDateRange, Shown: true}
-)
+// agentStatus is the kind of the status of an agent.
+var agentStatus = rule.OneOf("active, inactive or error", statusActive, "inactive", "error")
 
 // isDateRange reports whether a value is an array of two dates or times, the first not after the
 // second.
@@ -44,8 +39,12 @@ var rules = map[string][]rule.Member{
 		rule.Optional("total_chunks", rule.Count),
 	},
 	typeRetrieval: {
-		rule.Required("query", rule.Name), rule.Optional("top_k", rule.Count), rule.Optional("similarity_threshold", aScore),
-		rule.Optional("filters", rule.Object, rule.Optional("document_types", rule.Texts), rule.Optional("date_range", aDateRange)),
+		rule.Required("query", rule.Name), rule.Optional("top_k", rule.Count),
+		rule.Optional("similarity_threshold", rule.Between("a number from 0 to 1", 0, 1)),
+		rule.Optional("filters", rule.Object,
+			rule.Optional("document_types", rule.Texts),
+			rule.Optional("date_range", &rule.Kind{Want: "an array of two dates", Fits: isDateRange, Shown: true}),
+		),
 	},
 	typeRetrieved: {
 		rule.Optional("query", rule.Text),
@@ -64,7 +63,8 @@ var rules = map[string][]rule.Member{
 		rule.Optional("context_chunks", rule.Objects, rule.Required("content", rule.Text), rule.Optional("source", rule.Text)),
 		rule.Optional("conversation_history", rule.Array),
 		rule.Optional("generation_params", rule.Object,
-			rule.Optional("model", rule.Text), rule.Optional("max_tokens", rule.Count), rule.Optional("temperature", aTemperature),
+			rule.Optional("model", rule.Text), rule.Optional("max_tokens", rule.Count),
+			rule.Optional("temperature", rule.Between("a number from 0", 0, math.MaxFloat64)),
 		),
 	},
 	typeResponded: {

@@ -2,7 +2,6 @@ package rag
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"maps"
 	"strings"
@@ -19,34 +18,36 @@ func (d *decoder) task(payload []byte) {
 	d.drop(metaTask, t, taskNeeded(t))
 	t.TaskType, t.Parameters = taskType(d.kind), performatives.RawContent(bytes.Clone(payload))
 	if typeOfTask(t.TaskType, "", nil) != d.kind { // its case is unusual
-		d.keepText(keptType, d.kind)
+		exchange.Keep(&d.out.Metadata, keptType, exchange.Quoted(d.kind))
 	}
 	d.out.Payload = t
 }
 
 // readTask reads the members of a task besides its type and its parameters.
 func readTask(v []byte) (t performatives.TaskRequest, bad *performatives.Refusal) {
-	if jsonscan.Is(v, '{') {
-		if err := t.UnmarshalJSON(v); err != nil {
-			bad = within(metaTask, err)
-		}
-		bad = cmp.Or(elsewhere(metaTask, v, "task_type", "task_parameters"), bad)
-	}
+	bad = readBeside(metaTask, v, &t, "task_type", "task_parameters")
 	return t, bad
 }
 
-// elsewhere refuses members that the type or the payload has.
-func elsewhere(name string, v []byte, members ...string) *performatives.Refusal {
-	for _, m := range members {
-		if found := jsonscan.Member(v, m); found != nil {
+// readBeside reads the member of the metadata with what a payload has beside the payload of this
+// dialect. It refuses the members that the type or the payload has.
+func readBeside(name string, text []byte, v json.Unmarshaler, elsewhere ...string) *performatives.Refusal {
+	if !jsonscan.Is(text, '{') {
+		return nil
+	}
+	for _, m := range elsewhere {
+		if found := jsonscan.Member(text, m); found != nil {
 			return exchange.Invalid("metadata."+name+"."+m, "none, since the type and the payload have it", found)
 		}
 	}
-	return nil
+	return within(name, v.UnmarshalJSON(text))
 }
 
-// within returns the refusal of a member of the metadata.
+// within returns the refusal of a member of the metadata, or nil for no error.
 func within(name string, err error) *performatives.Refusal {
+	if err == nil {
+		return nil
+	}
 	r := *exchange.RefusalOf(err)
 	text := strings.TrimPrefix(r.Text, r.Field+": ")
 	r.Field = strings.TrimSuffix("metadata."+name+"."+r.Field, ".")
@@ -77,21 +78,14 @@ func (w *writer) task() {
 		bad.About = w.Message.ID()
 		w.Fail(bad)
 	}
-	rest := performatives.TaskRequest{Description: t.Description, Extra: w.withoutPriority(t.Extra)}
-	w.rest(metaTask, rest, taskNeeded(rest), func(had []byte) (any, *performatives.Refusal) { return readTask(had) })
-}
-
-// withoutPriority returns the members of a task without its priority, which is the message's and is
-// written in the metadata.
-func (w *writer) withoutPriority(extra performatives.Members) performatives.Members {
-	v := extra[exchange.MetaPriority]
-	if p, ok := exchange.Priority(v); !ok || p != w.Message.Priority() {
-		return extra
+	rest := performatives.TaskRequest{Description: t.Description, Extra: t.Extra}
+	v := t.Extra[exchange.MetaPriority]
+	if p, ok := exchange.Priority(v); ok && p == w.Message.Priority() { // which is written in the metadata
+		rest.Extra = maps.Clone(t.Extra)
+		delete(rest.Extra, exchange.MetaPriority)
+		w.Meta[exchange.MetaPriority] = v
 	}
-	rest := maps.Clone(extra)
-	delete(rest, exchange.MetaPriority)
-	w.Meta[exchange.MetaPriority] = v
-	return rest
+	w.rest(metaTask, rest, taskNeeded(rest), func(had []byte) (any, *performatives.Refusal) { return readTask(had) })
 }
 
 // rest writes what a payload has beside the payload of this dialect, unless the metadata say the

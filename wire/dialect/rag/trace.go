@@ -24,11 +24,8 @@ const (
 func splitTrace(trace string) (conversation performatives.ConversationID, sequence int) {
 	prefix, rest, _ := strings.Cut(trace, "-")
 	last := strings.LastIndexByte(rest, '-')
-	if !slices.Contains(prefixes, prefix) || last <= 0 || len(rest)-last-1 < 3 {
-		return performatives.ConversationID(trace), 0
-	}
 	digits := rest[last+1:]
-	if strings.Trim(digits, "0123456789") != "" {
+	if !slices.Contains(prefixes, prefix) || last <= 0 || len(digits) < 3 || strings.Trim(digits, "0123456789") != "" {
 		return performatives.ConversationID(trace), 0
 	}
 	n, err := strconv.ParseInt(digits, 10, 32)
@@ -83,7 +80,7 @@ func prefixOf(kind string, to performatives.AgentID) string {
 const maxSequences = 4096
 
 // sequences has the last sequence of each conversation. When it is full, it begins again: a trace
-// id that is in use is never given out twice in any case, see [codec.newTrace].
+// id that is in use is never given out twice in any case, see [writer.trace].
 type sequences map[performatives.ConversationID]int
 
 // note stores the sequence of a trace id that is in use.

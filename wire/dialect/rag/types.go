@@ -46,19 +46,6 @@ func Reserves(name string) bool {
 // specific has the specification's six types.
 var specific = []string{typeIngestion, typeRetrieval, typeRetrieved, typeResponse, typeResponded, typeError}
 
-// resultType returns the type of the result of a request of that type. Empty means that it has the
-// name of its act.
-func resultType(request string) string {
-	if _, err := performatives.ParsePerformative(request); err == nil {
-		return ""
-	}
-	kind := strings.TrimSuffix(request, "_REQUEST") + "_RESULT"
-	if performatives.CheckMessageType(kind) != nil {
-		return ""
-	}
-	return kind
-}
-
 // taskType returns the type of the task that a message of that type asks for (addenda §2).
 func taskType(kind string) string { return strings.ToLower(kind) }
 
