@@ -36,7 +36,7 @@ func (c *codec) Decode(data []byte, take func(wire.Inbound)) {
 	}
 	// No message is made of PING and PONG. Messages without an id have one of their content.
 	in := wire.Inbound{Message: d.made, Token: d.token, Ref: d.origin, Answer: d.answer}
-	if d.made != nil && !d.noID {
+	if d.made != nil && d.id != "" {
 		in.Content = d.payload
 	}
 	var ended *performatives.Message

@@ -24,8 +24,8 @@ type decoder struct {
 	correlation     string
 	subtask         string
 	token           string
-	field           bool // the envelope or the payload has the form of the field
-	noID            bool
+	id              string // as it came; empty = none
+	field           bool   // the envelope or the payload has the form of the field
 	origin          *origin
 	made            *performatives.Message
 	answer          []byte
@@ -36,7 +36,10 @@ type decoder struct {
 // read makes the message, or stores the fault.
 func (d *decoder) read() {
 	d.token = exchange.Bearer(d.optional(memToken))
-	d.version()
+	version := d.Required(memVersion)
+	if major, _, _ := strings.Cut(version, "."); d.Refusal == nil && major != "1" { // rossnet §8
+		d.Wrong("mcp_header.version", "1.0 or another version 1, got %.16q", version)
+	}
 	d.kind = d.Required(memKind)
 	d.out.Sender = performatives.AgentID(d.Required(memSender))
 	if owner := d.codec.owner; owner != "" && d.out.Sender != "" && !d.out.Sender.Is(owner) {
@@ -49,7 +52,11 @@ func (d *decoder) read() {
 	if !jsonscan.Is(d.payload, '{') {
 		d.Invalid(memPayload, "an object", d.payload)
 	}
-	d.id()
+	d.id = d.optional(memID)
+	if d.out.ID = performatives.MessageID(d.id); d.id == "" { // so that the same frame again is recognized as a duplicate
+		d.out.ID = performatives.MessageID(uuidOf(exchange.Digest(d.payload,
+			d.kind, string(d.out.Sender.Fold()), string(d.out.Receiver.Fold()), d.correlation, d.out.Timestamp.Format(time.RFC3339Nano))))
+	}
 	d.subtask = subtaskOf(d.kind, d.payload)
 	d.codec.mu.Lock()
 	defer d.codec.mu.Unlock()
@@ -65,14 +72,6 @@ func (d *decoder) optional(i int) string {
 		return ""
 	}
 	return d.Required(i)
-}
-
-// version refuses a version of another major (rossnet §8).
-func (d *decoder) version() {
-	v := d.Required(memVersion)
-	if major, _, _ := strings.Cut(v, "."); d.Refusal == nil && major != "1" {
-		d.Wrong("mcp_header.version", "1.0 or another version 1, got %.16q", v)
-	}
 }
 
 // recipient reads who the message is for, in the form of the text or of the field. PING, PONG and
@@ -100,19 +99,6 @@ func (d *decoder) recipient() {
 	}
 }
 
-// id reads the id of the message. Of a message without one it is a digest of its members, so that
-// the same frame again is recognized as a duplicate.
-func (d *decoder) id() {
-	if id := d.optional(memID); id != "" {
-		d.out.ID = performatives.MessageID(id)
-		return
-	}
-	d.noID = true
-	sum := exchange.Digest(d.payload,
-		d.kind, string(d.out.Sender.Fold()), string(d.out.Receiver.Fold()), d.correlation, d.out.Timestamp.Format(time.RFC3339Nano))
-	d.out.ID = performatives.MessageID(uuidOf(sum))
-}
-
 // uuidOf returns a UUID of version 8 (RFC 9562), which has the bits of a digest.
 func uuidOf(sum [sha256.Size]byte) string {
 	b := sum[:16]
@@ -128,7 +114,7 @@ func (d *decoder) act() {
 	registered, ok := d.codec.opts.Registry.MessageTypeAct(d.kind)
 	own, known := natural[d.kind]
 	switch {
-	case named && jsonscan.Text(d.out.Metadata[exchange.MetaMessageType]) == d.kind:
+	case named && (jsonscan.Text(d.out.Metadata[exchange.MetaMessageType]) == d.kind || !ok && !known):
 		d.out.Performative, d.out.MessageType = said, d.kind
 	case ok && (!known || d.kind == own.String() && d.kind != kindStatus): // of the application
 		d.out.Performative, d.out.MessageType = registered, d.kind
@@ -140,8 +126,6 @@ func (d *decoder) act() {
 		if d.kind == kindAcknowledge && isOneOf(jsonscan.Member(d.payload, "status"), statusRejected) {
 			d.out.Performative = performatives.ActTaskReject
 		}
-	case named:
-		d.out.Performative, d.out.MessageType = said, d.kind
 	default:
 		d.WrongAs(performatives.CodeUnknownPerformative, "mcp_header.message_type", "a known type, or task_metadata.performative beside it, got %.64q", d.kind)
 	}
@@ -155,10 +139,7 @@ func (d *decoder) finish() {
 	}
 	d.refer()
 	d.origin = &origin{
-		kind: d.kind, correlation: d.correlation, subtask: d.subtask, sender: d.out.Sender, receiver: d.out.Receiver, field: d.field,
-	}
-	if !d.noID {
-		d.origin.id = string(d.out.ID)
+		kind: d.kind, id: d.id, correlation: d.correlation, subtask: d.subtask, sender: d.out.Sender, receiver: d.out.Receiver, field: d.field,
 	}
 	switch {
 	case d.kind == kindPing: // the answer is the node's, which keeps the connection

@@ -61,13 +61,6 @@ func (w *writer) query() {
 	}
 }
 
-// registered writes the answer to a registration.
-func (w *writer) registered() {
-	w.Kind, w.body = kindAck, make(performatives.Members)
-	w.set("status", "registered")
-	w.set("agent_id", w.Message.Receiver())
-}
-
 // find writes a query for agents to MCP_DISCOVERY as DISCOVERY_QUERY.
 func (w *writer) find() {
 	q, err := performatives.PayloadAs[performatives.QueryRef](w.Message)

@@ -110,13 +110,17 @@ func (w *writer) content() {
 	case act == performatives.ActQueryCapabilities:
 		w.query()
 	case act == performatives.ActInformCapabilities && w.answers(kindRegister):
-		w.registered()
+		w.Kind, w.body = kindAck, make(performatives.Members)
+		w.set("status", "registered")
+		w.set("agent_id", w.Message.Receiver())
 	case act == performatives.ActQueryRef:
 		w.find()
 	case act == performatives.ActInformRef && w.answers(kindQuery):
 		w.found()
-	case act == performatives.ActCancel && w.asked != nil && w.asked.Subtask != "":
-		w.withdraw()
+	case act == performatives.ActCancel && w.asked != nil && w.asked.Subtask != "": // of a flow with several requests, the worker knows which
+		w.Kind = act.String()
+		w.members(w.Message.Payload())
+		w.body["subtask_id"] = exchange.Quoted(w.asked.Subtask)
 	case exchange.Refusals.Has(act):
 		w.failure()
 	default:
@@ -165,14 +169,6 @@ func (w *writer) typed() {
 		w.Tell(exchange.MetaAct, act.String())
 	}
 	w.Marshal(w.Message.Payload())
-}
-
-// withdraw writes the CANCEL of a request with a subtask_id. That tells the worker which of the
-// requests of a flow it is about.
-func (w *writer) withdraw() {
-	w.Kind = w.Message.Performative().String()
-	w.members(w.Message.Payload())
-	w.body["subtask_id"] = exchange.Quoted(w.asked.Subtask)
 }
 
 // members sets the payload, of which further members are changed.
@@ -248,10 +244,8 @@ func (w *writer) assignInField(t performatives.TaskRequest) bool {
 		w.set("task_name", t.TaskType)
 	}
 	maps.Copy(w.body, t.Extra)
-	if raw := object(w.body); isField(kindAssign, raw) && checkPayload(kindAssign, raw) == nil {
-		return true
-	}
-	return false
+	raw := object(w.body)
+	return isField(kindAssign, raw) && checkPayload(kindAssign, raw) == nil
 }
 
 // accept writes that a task is taken on.
@@ -288,19 +282,15 @@ func (w *writer) result() {
 	details := r.Details
 	r.Details = performatives.Content{}
 	w.members(r)
-	if x := w.call; x != nil && x.Field {
-		w.resultOfField(r, details)
+	if x := w.call; x == nil || !x.Field {
+		delete(w.body, "result")
+		if r.Status == performatives.StatusSuccess {
+			delete(w.body, "task_status")
+		}
+		w.setContent("output_data", details)
+		w.subtask()
 		return
 	}
-	delete(w.body, "result")
-	if r.Status == performatives.StatusSuccess {
-		delete(w.body, "task_status")
-	}
-	w.setContent("output_data", details)
-	w.subtask()
-}
-
-func (w *writer) resultOfField(r performatives.InformResult, details performatives.Content) {
 	for _, name := range []string{"output_data", "subtask_id", "task_status"} {
 		delete(w.body, name)
 	}
@@ -348,20 +338,14 @@ func (w *writer) correlation() string {
 	return string(w.Message.ConversationID())
 }
 
-// field reports whether the envelope is written in the form of the field: that of its reader, else
-// that in which it came.
-func (w *writer) field() bool {
-	if w.known {
-		return w.theirs
-	}
-	return w.came != nil && w.came.field
-}
-
 // envelope writes the members in the order of the specification.
 func (w *writer) envelope() {
 	w.Open(memHeader)
 	as := cmp.Or(w.came, unread)
-	field := w.field()
+	field := w.theirs // the form is that of the reader, else that in which the message came
+	if !w.known {
+		field = as.field
+	}
 	if as.had.Has(memID) || w.known && !w.theirs {
 		w.text(memID, string(w.Message.ID()))
 	}

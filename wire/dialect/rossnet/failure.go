@@ -127,11 +127,10 @@ func (d *decoder) refused(ends bool) wire.Inbound {
 	h := &d.Values
 	o := &origin{
 		kind: exchange.Legible(h[memKind]), id: exchange.Legible(h[memID]), correlation: exchange.Legible(h[memCorrelation]), subtask: exchange.Legible(jsonscan.Member(d.payload, "subtask_id")),
-		sender: performatives.AgentID(exchange.Legible(h[memSender])), receiver: d.out.Receiver, field: d.field,
+		sender: performatives.AgentID(exchange.Legible(h[memSender])), field: d.field,
 	}
-	if o.receiver == "" {
-		o.receiver = performatives.AgentID(cmp.Or(exchange.Legible(h[memRecipient]), exchange.Legible(h[memAgent]), exchange.Legible(h[memService])))
-	}
+	to := cmp.Or(string(d.out.Receiver), exchange.Legible(h[memRecipient]), exchange.Legible(h[memAgent]), exchange.Legible(h[memService]))
+	o.receiver = performatives.AgentID(to)
 	in := wire.Inbound{Err: d.Refusal, Token: d.token, Ref: o}
 	if slices.Contains(noes, o.kind) && o.kind != kindFail && !ends { // a malformed ERROR about nothing gets no answer
 		return in

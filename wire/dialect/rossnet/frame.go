@@ -2,6 +2,7 @@ package rossnet
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -97,11 +98,6 @@ func priorityOf(v []byte) (performatives.Priority, bool) {
 	return exchange.Priority(v)
 }
 
-// numbers has the number of each priority.
-var numbers = map[performatives.Priority]json.RawMessage{
-	performatives.Low: []byte("2"), performatives.Normal: []byte("3"), performatives.High: []byte("4"), performatives.Urgent: []byte("5"),
-}
-
 // collect takes the metadata of the message, and the fields that belong there.
 func (w *writer) collect() {
 	w.Meta, w.header, w.top = make(performatives.Members), make(performatives.Members), make(performatives.Members)
@@ -116,7 +112,7 @@ func (w *writer) collect() {
 	}
 	came := w.Meta[exchange.MetaPriority]
 	if p, ok := priorityOf(came); p != w.Message.Priority() || !ok && !jsonscan.IsNone(came) {
-		w.Meta[exchange.MetaPriority] = numbers[w.Message.Priority()]
+		w.Meta[exchange.MetaPriority] = strconv.AppendInt(nil, int64(w.Message.Priority()-performatives.Normal)+3, 10)
 	}
 	for _, name := range []string{"task_id", "required_accuracy"} { // of another dialect
 		if v := w.Meta[name]; !jsonscan.IsNone(v) && v[0] != '"' {

@@ -10,16 +10,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/rule"
 )
 
-// The kinds of values that only rossnet has (addenda §4).
-var (
-	capabilityList = rule.ListOf("an array of names and objects with a name", func(e []byte) bool { return capabilityName(e) != "" })
-	aPercentage    = rule.Between("a number from 0 to 100", 0, 100)
-	aDecision      = rule.OneOf("ACCEPTED or REJECTED", statusAccepted, statusRejected)
-	anAgentStatus  = rule.OneOf("ACTIVE, INACTIVE or DEGRADED", statusActive, statusInactive, "DEGRADED")
-	aFilter        = rule.OneOf("ACTIVE or ANY", statusActive, statusAny)
-)
-
-// rules has the members of the payload of each type.
+// rules has the members of the payload of each type (addenda §4).
 var rules = map[string][]rule.Member{
 	kindAssign: {
 		rule.Required("subtask_id", rule.Name),
@@ -29,10 +20,14 @@ var rules = map[string][]rule.Member{
 		rule.Optional("required_capabilities", rule.Texts),
 		rule.Optional("deadline", rule.Time),
 	},
-	kindAcknowledge: {rule.Required("subtask_id", rule.Name), rule.Required("status", aDecision), rule.Optional("reason", rule.Text)},
+	kindAcknowledge: {
+		rule.Required("subtask_id", rule.Name),
+		rule.Required("status", rule.OneOf("ACCEPTED or REJECTED", statusAccepted, statusRejected)),
+		rule.Optional("reason", rule.Text),
+	},
 	kindStatus: {
 		rule.Required("subtask_id", rule.Name),
-		rule.Required("progress_percentage", aPercentage),
+		rule.Required("progress_percentage", rule.Between("a number from 0 to 100", 0, 100)),
 		rule.Required("status_description", rule.Text),
 		rule.Optional("intermediate_results", rule.Object),
 	},
@@ -50,8 +45,8 @@ var rules = map[string][]rule.Member{
 	kindRegister: {
 		rule.Required("agent_id", rule.Name),
 		rule.Required("agent_type", rule.Name),
-		rule.Required("status", anAgentStatus),
-		rule.Required("capabilities", capabilityList),
+		rule.Required("status", rule.OneOf("ACTIVE, INACTIVE or DEGRADED", statusActive, statusInactive, "DEGRADED")),
+		rule.Required("capabilities", rule.ListOf("an array of names and objects with a name", func(e []byte) bool { return capabilityName(e) != "" })),
 		rule.Optional("agent_name", rule.Text),
 		rule.Optional("address", rule.Text),
 	},
@@ -60,7 +55,7 @@ var rules = map[string][]rule.Member{
 		rule.Optional("query_by_capability_list", rule.Texts),
 		rule.Optional("query_by_id", rule.Name),
 		rule.Optional("query_by_agent_id", rule.Name),
-		rule.Optional("required_status", aFilter),
+		rule.Optional("required_status", rule.OneOf("ACTIVE or ANY", statusActive, statusAny)),
 	},
 	kindResponse: {rule.Required("query", rule.Object), rule.Required("results", rule.Array), rule.Optional("status", rule.Text)},
 	kindAck:      {rule.Required("status", rule.Text), rule.Required("agent_id", rule.Name)},
@@ -83,10 +78,7 @@ func isField(kind string, payload []byte) bool {
 		return false
 	}
 	for _, r := range rules[kind] {
-		if r.Name == "task_name" {
-			continue
-		}
-		if v := jsonscan.Member(payload, r.Name); r.Required && !jsonscan.IsNone(v) {
+		if r.Required && r.Name != "task_name" && !jsonscan.IsNone(jsonscan.Member(payload, r.Name)) {
 			return false
 		}
 	}
@@ -102,13 +94,14 @@ func checkPayload(kind string, payload []byte) *performatives.Refusal {
 	if bad := rule.Check(list, memPayload, payload, true); bad != nil {
 		return bad
 	}
-	if kind == kindQuery && !slices.ContainsFunc(queries, func(name string) bool { return !jsonscan.IsNone(jsonscan.Member(payload, name)) }) {
+	asks := func(r rule.Member) bool {
+		return r.Name != "required_status" && !jsonscan.IsNone(jsonscan.Member(payload, r.Name))
+	}
+	if kind == kindQuery && !slices.ContainsFunc(list, asks) {
 		return exchange.Invalid("payload.query_by_capability", "a non-empty string, or another query", nil)
 	}
 	return nil
 }
-
-var queries = []string{"query_by_capability", "query_by_capability_list", "query_by_id", "query_by_agent_id"}
 
 // isOneOf compares without regard to case: clients in the field write statuses in lower case.
 func isOneOf(v []byte, words ...string) bool {
