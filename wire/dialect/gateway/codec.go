@@ -160,7 +160,7 @@ func (c *codec) decodeBatch(e *envelope, take func(wire.Inbound)) {
 	slot := 0
 	for i := range messages {
 		o := e.origin(&messages[i])
-		if messages[i].answered() {
+		if o.RPC != nil {
 			o.batch, o.slot = &b, slot
 			slot++
 		}

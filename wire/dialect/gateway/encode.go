@@ -38,9 +38,7 @@ func (c *codec) end(dst []byte, m *performatives.Message, call *call) []byte {
 	c.calls.Remove(call)
 	c.mu.Unlock()
 	switch {
-	case over:
-		return dst
-	case call.Withdrawn && call.batch == nil:
+	case over, call.Withdrawn && call.batch == nil:
 		return dst
 	case call.Withdrawn: // the batch may be complete without it
 		return c.batched(dst, &call.address, nil)

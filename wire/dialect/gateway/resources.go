@@ -48,7 +48,7 @@ func resourceList(p performatives.InformCapabilities, of performatives.AgentID) 
 			r.Name, r.Extra = cmp.Or(r.Name, r.URI), nil // MCP demands a name
 			text, _ := jsonscan.Marshal(r)               // it has texts
 			b := jsonscan.Reopen(text)
-			b.Sorted(extra, toolAgent, toolMeta)
+			b.Sorted(extra, toolAgent, memberMeta)
 			putMeta(&b, extra)
 			all = append(all, append(b.JSON, '}')) // invalid JSON fails when all are marshaled
 		}

@@ -35,15 +35,6 @@ func (c *codec) response(e *envelope, r *rpc) wire.Inbound {
 			return in
 		}
 	}
-	in := c.answered(e, r, q)
-	if q.message.Sender() == NamespaceSystem && in.Message != nil && in.Message.InReplyTo() != "" {
-		in.Message = nil // a source that does not list its tools stays as it is
-	}
-	return in
-}
-
-// answered makes the message of an answer to a request of this node.
-func (c *codec) answered(e *envelope, r *rpc, q *request) wire.Inbound {
 	delete(e.metadata, metadataCorrelation) // the message has InReplyTo instead
 	if e.timestamp.IsZero() {               // of an invalid envelope
 		e.timestamp = c.stamp().Time
@@ -56,9 +47,14 @@ func (c *codec) answered(e *envelope, r *rpc, q *request) wire.Inbound {
 	if err != nil { // the initiator gets a refusal, since no other answer comes
 		m, err = c.refusal(e, r, q, performatives.Refused(performatives.CodeFailed, "the peer's answer cannot be read"), nil)
 	}
-	return received(e, r, nil, m, err)
+	in := received(e, r, nil, m, err)
+	if q.message.Sender() == NamespaceSystem && in.Message != nil && in.Message.InReplyTo() != "" {
+		in.Message = nil // a source that does not list its tools stays as it is
+	}
+	return in
 }
 
+// answerTo makes the message of an answer to a request of this node.
 func (c *codec) answerTo(e *envelope, r *rpc, q *request) (*performatives.Message, error) {
 	wrong := r.Refusal != nil || r.result == nil
 	switch {

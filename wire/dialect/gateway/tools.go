@@ -68,27 +68,24 @@ func toolsOf(actions []performatives.Action, mcp bool) []json.RawMessage {
 		b.Text("name", a.Name)
 		b.OptionalText("description", a.Description)
 		b.Sorted(performatives.Members{"inputSchema": a.InputSchema, "outputSchema": a.OutputSchema})
-		b.Sorted(a.Extra, "name", "description", "inputSchema", "outputSchema", toolAgent, toolMeta)
+		b.Sorted(a.Extra, "name", "description", "inputSchema", "outputSchema", toolAgent, memberMeta)
 		putMeta(&b, a.Extra)
 		tools[i] = append(b.JSON, '}')
 	}
 	return tools
 }
 
-// The members of a tool that name its agent. _meta is MCP's place for extensions.
-const (
-	toolMeta  = "_meta"
-	toolAgent = "agent"
-)
+// toolAgent is the member of a tool, and of its _meta, MCP's place for extensions, that names its agent.
+const toolAgent = "agent"
 
 // putMeta writes the _meta of a tool or a resource, with the agent that has it.
 func putMeta(b *jsonscan.Builder, extra performatives.Members) {
-	meta, agent := extra[toolMeta], extra[toolAgent]
+	meta, agent := extra[memberMeta], extra[toolAgent]
 	if len(agent) == 0 {
-		b.Sorted(performatives.Members{toolMeta: meta})
+		b.Sorted(performatives.Members{memberMeta: meta})
 		return
 	}
-	b.Open(toolMeta)
+	b.Open(memberMeta)
 	b.Checked(toolAgent, agent)
 	jsonscan.Read(meta, b.Raw, jsonscan.Find(toolAgent, new([]byte)))
 	b.End()
