@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/standard"
@@ -49,28 +50,22 @@ type Conversation struct {
 	busy         bool                         // a step is in progress
 }
 
-// newInitiator returns the initiator's side of the conversation that the request opens.
-func newInitiator(agent actors.Self, codon *Codon, request *performatives.Message, s Side) *Conversation {
-	key := actors.Key{ID: request.ConversationID(), Peer: request.Receiver(), Initiator: true}
-	c := newConversation(agent, codon, machine.Initiator, key, request, s)
-	c.opening = request
-	return c
-}
-
-// newResponder returns the responder's side of the conversation that a peer's message opens.
-func newResponder(agent actors.Self, codon *Codon, opening *performatives.Message, s Side) *Conversation {
-	key := actors.Key{ID: opening.ConversationID(), Peer: opening.Sender()}
-	return newConversation(agent, codon, machine.Responder, key, opening, s)
-}
-
-func newConversation(agent actors.Self, codon *Codon, role machine.Role, key actors.Key, opening *performatives.Message, s Side) *Conversation {
+// newConversation returns a side of the conversation that a request opens: its initiator where the
+// agent has made the request.
+func newConversation(agent actors.Self, codon *Codon, role machine.Role, opening *performatives.Message, s Side) *Conversation {
 	c := &Conversation{agent: agent, priority: opening.Priority()}
+	key := actors.Key{ID: opening.ConversationID(), Peer: opening.Sender()}
+	if role == machine.Initiator {
+		key.Peer, key.Initiator, c.opening = opening.Receiver(), true, opening
+	}
 	c.set(codon, role, agent.ID(), key, opening, s, time.Now())
 	c.sent, c.seen = c.fewSent[:0], c.fewSeen[:0]
 	c.timers.began = c.at.Updated
 	c.progress.state, c.progress.since = c.at.State, c.at.Updated
 	c.timers.ring = c.ring
-	c.recorder = newRecorder(c)
+	if events.Wants[Recorded](&agent.System().Events) {
+		c.recorder = &recorder{record: Record{Protocol: codon.Name(), Role: role, Agent: c.self, Peer: key.Peer, ID: key.ID, First: opening}}
+	}
 	if CheckPayloads.Load() {
 		c.fingerprints = new(fingerprints)
 	}
@@ -148,7 +143,11 @@ func (c *Conversation) handleCommand(m *command) {
 	case m.unstopped && c.at.State == standard.StateCancelling:
 		c.take(Input{On: machine.Timeout(machine.TimerGrace)})
 	default:
-		c.take(c.commanded(c.typed(m.Command), m.final))
+		last := m.Command
+		if len(c.codon.types) > 0 {
+			last = c.typed(last)
+		}
+		c.take(c.commanded(last, m.final))
 	}
 }
 
@@ -216,22 +215,21 @@ func (c *Conversation) Abandon(cause error) {
 	if !c.over.CompareAndSwap(false, true) {
 		return
 	}
+	if c.release != nil {
+		c.release()
+	}
 	begun := c.at.State != machine.Idle
-	defer c.child.end(!begun, begun)
-	c.detach()
 	if begun {
 		c.spent = c.child.limits()
 		c.publishEnded(time.Now(), standard.StateAbandoned, func() performatives.Code { return performatives.CodeInternal })
 	}
-	c.child.settle(c.spent)
+	if s := c.child.scope; s != nil {
+		s.account.settle(c.child.granted, c.spent)
+		defer s.removeChild(!begun, begun)
+	}
 	c.side.Abandoned(c, cause)
-	c.stepped(machine.Symbol{}, standard.StateAbandoned)
-}
-
-// stepped informs the group of the conversation, if it has one.
-func (c *Conversation) stepped(on machine.Symbol, at machine.State) {
 	if c.watch != nil {
-		c.watch(on, at)
+		c.watch(machine.Symbol{}, standard.StateAbandoned)
 	}
 }
 
@@ -240,9 +238,9 @@ func (c *Conversation) handle(m *performatives.Message) {
 	switch {
 	case c.over.Load():
 		c.agent.Return(m)
-	case c.ofEarlier(m):
+	case c.shared && c.ofEarlier(m):
 		c.returnStale(m)
-	case c.refusedFormer(m):
+	case m.Undeliverable() && slices.Contains(c.former, m.InReplyTo()): // a copy of a request before the latest of its act
 		c.Drop(m, machine.DropUndeliverable)
 	default:
 		tag, err := c.tagOf(m)
@@ -290,7 +288,7 @@ func (c *Conversation) misread(m *performatives.Message, on machine.Symbol, why 
 // isUnexpectedAnswer reports whether m refers to a message of this side, and no row of its state
 // names the act.
 func (c *Conversation) isUnexpectedAnswer(m *performatives.Message, on machine.Symbol) bool {
-	if !slices.ContainsFunc(c.sent, func(s sentMessage) bool { return m.Answers(s.Message) }) {
+	if c.answeredBy(m) < 0 {
 		return false
 	}
 	t := c.machine.Find(c.at.Role, c.at.State, on)
@@ -335,17 +333,31 @@ func (c *Conversation) Do(fn func()) { c.actor.Tell(&command{call: fn, band: c.p
 // conversation id is free when the caller learns of the end.
 func (c *Conversation) finish(last *performatives.Message) {
 	c.timers.stop()
-	c.recorder.end(c)
-	c.checkFingerprints()
+	if c.recorder != nil {
+		c.recorder.end(c)
+	}
+	if c.fingerprints != nil {
+		c.checkFingerprints()
+	}
 	c.agent.End(c, c.tombstone())
 	c.over.Store(true)
 	c.publishEnded(c.at.Updated, c.at.State, func() performatives.Code { return c.endCode(last) })
-	c.detach()
-	c.cancelExpired()
-	defer func() { c.child.end(c.stopped(last)) }() // also when code of the caller panics over the answer
+	if c.release != nil {
+		c.release()
+	}
 	if c.at.Role == machine.Initiator {
-		c.spent = c.child.used(c.lastUsage(last))
-		c.child.settle(c.spent)
+		if c.event.On == machine.Timeout(machine.TimerDeadline) {
+			c.cancelExpired()
+		}
+		used := last
+		if c.usage != nil {
+			used = c.lastUsage(last)
+		}
+		c.spent = c.child.used(used)
+	}
+	if s := c.child.scope; s != nil {
+		s.account.settle(c.child.granted, c.spent)        // before the caller learns of the end, so that it can use the rest at once
+		defer func() { s.removeChild(c.stopped(last)) }() // also when code of the caller panics over the answer
 	}
 	c.side.Ended(c, last)
 }
@@ -354,7 +366,7 @@ func (c *Conversation) finish(last *performatives.Message) {
 // has passed. The table has no CANCEL there, because a responder keeps the same deadline and stops
 // by itself. A program may not keep it, and another node has another clock.
 func (c *Conversation) cancelExpired() {
-	if c.at.Role != machine.Initiator || c.event.On != machine.Timeout(machine.TimerDeadline) || !c.first.Performative().ExpectsReply() || c.Sent(performatives.ActCancel) != nil {
+	if !c.first.Performative().ExpectsReply() || c.Sent(performatives.ActCancel) != nil {
 		return
 	}
 	if _, local := c.agent.System().Lookup(c.key.Peer); local {
@@ -369,11 +381,12 @@ func (c *Conversation) cancelExpired() {
 	}
 }
 
-// lastUsage returns the message with the final usage of the peer: the last message, or an earlier
-// one without work of the peer after it, such as a partial result or a proposal without acceptance.
+// lastUsage returns the message with the final usage of a peer that has reported some: the last
+// message, or an earlier one without work of the peer after it, such as a partial result or a
+// proposal without acceptance.
 func (c *Conversation) lastUsage(last *performatives.Message) *performatives.Message {
 	switch {
-	case c.usage == nil || last != nil && !last.Budget().IsZero() || c.event.On.Kind == machine.KindPeerLost:
+	case last != nil && !last.Budget().IsZero() || c.event.On.Kind == machine.KindPeerLost:
 	case last == nil && !c.asked && c.at.State != standard.StateTimedOut && c.at.State != standard.StateAbandoned && c.at.State != standard.StateMisread:
 		return c.usage
 	case last != nil && last.AsRefusal() != nil && last.Performative() != performatives.ActFailure:
@@ -401,12 +414,6 @@ func (c *Conversation) stopped(last *performatives.Message) (stopped, running bo
 		return !arrived, arrived
 	}
 	return true, false
-}
-
-func (c *Conversation) detach() {
-	if c.release != nil {
-		c.release()
-	}
 }
 
 // Stop ends a conversation whose actor is stopped before its end. A conversation without a

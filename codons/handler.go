@@ -65,7 +65,11 @@ func newHandler(c *Conversation, t Times, s *slot, job string, do func(context.C
 		of := c.jobSpan(job, c.request)
 		span = &of
 	}
-	h.ctx, h.cancel = h.scope.work(h, c.until(t), span)
+	deadline := t.until(c.request, c.at.Updated)
+	if c.request.ReplyBy().IsZero() && !c.deadline.IsZero() {
+		deadline = c.deadline // of the timer that was armed when the request came
+	}
+	h.ctx, h.cancel = h.scope.work(h, deadline, span)
 	return h, nil
 }
 
@@ -104,56 +108,49 @@ func (c *Conversation) CallerFor(job string) actors.Caller {
 	return actors.Caller{Agent: c.agent, Protocol: c.Protocol(), Job: job, Conversation: c.key.ID, Peer: c.key.Peer}
 }
 
-// run calls the agent's code. It recovers a panic and publishes it. The conversation gets a last
+// admitted is a handler as work of the node.
+type admitted Handler
+
+// Run calls the agent's code. It recovers a panic and publishes it. The conversation gets a last
 // command also after a panic and after runtime.Goexit.
-func (h *Handler) run() {
+func (a *admitted) Run() {
+	h := (*Handler)(a)
 	last := Command{standard.CommandFail, performatives.Failure{ErrorCode: performatives.CodeInternal, ErrorText: "the handler panicked"}}
 	returned := false
 	defer func() {
 		if v := recover(); !returned {
 			h.failed(panicOf(v, debug.Stack()))
 		}
-		stopped, err := h.settle()
-		if err != nil {
-			last = Command{standard.CommandFail, FailureOf(err)}
-		}
-		h.finish(h.ofOperator(last, stopped), stopped)
+		h.finish(last)
 	}()
 	last = h.do(h.ctx, h)
 	returned = true
 }
 
-// admitted is a handler as work of the node.
-type admitted Handler
-
-func (a *admitted) Run()  { (*Handler)(a).run() }
-func (a *admitted) Left() { (*Handler)(a).leave() }
-
-// leave gives the last command of a handler whose context has ended while it was queued.
-func (h *Handler) leave() {
-	last := Command{standard.CommandFail, FailureOf(context.Cause(h.ctx))}
-	stopped, _ := h.settle()
-	h.finish(h.ofOperator(last, stopped), stopped)
+// Left gives the last command of a handler whose context has ended while it was queued.
+func (a *admitted) Left() {
+	h := (*Handler)(a)
+	h.finish(Command{standard.CommandFail, FailureOf(context.Cause(h.ctx))})
 }
 
-// settle ends the children that the handler has not waited for. It reports whether all
-// children have stopped. The error is the shortfall of the budget.
-func (h *Handler) settle() (stopped bool, overspent error) {
+// finish ends the children that the handler has not waited for, and sends the last command to the
+// conversation: FAILURE after a shortfall of the budget, and for an error after an operator has
+// stopped the work. It releases the slot before: a peer that gets the answer may send its next
+// request at once.
+func (h *Handler) finish(last Command) {
 	h.cancel(ErrEnded)
-	stopped = h.scope.close(h.conversation.agent)
-	return stopped, h.scope.account.shortfall()
-}
-
-// finish sends the last command to the conversation after it has released the slot: a peer that
-// gets the answer may send its next request at once. stopped says that nothing runs any more
-// below the handler.
-func (h *Handler) finish(last Command, stopped bool) {
+	stopped := h.scope.close(h.conversation.agent)
+	if err := h.scope.account.shortfall(); err != nil {
+		last = Command{standard.CommandFail, FailureOf(err)}
+	}
+	if cause := h.Cause(); errors.Is(cause, ErrOperator) && codeOf(last.Data) != "" {
+		last = Command{standard.CommandFail, operatorFailure(stoppedCode(stopped), cause)}
+	}
 	h.mu.Lock()
 	h.returned = true
 	if h.overdue != nil {
 		h.overdue()
 	}
-	h.cancel(ErrEnded)
 	failure := h.failure
 	h.mu.Unlock()
 	if h.hold == nil || !h.hold(h, last.Name) {

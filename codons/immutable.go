@@ -43,9 +43,6 @@ type fingerprints []fingerprint
 
 // fingerprint records the hash of the payload of a message that is about to be sent.
 func (c *Conversation) fingerprint(m *performatives.Message) {
-	if c.fingerprints == nil {
-		return
-	}
 	if n, ok := sum(m.Payload()); ok && len(*c.fingerprints) < maxRemembered {
 		*c.fingerprints = append(*c.fingerprints, fingerprint{m, n})
 	}
@@ -53,9 +50,6 @@ func (c *Conversation) fingerprint(m *performatives.Message) {
 
 // checkFingerprints compares the hashes of sent payloads with those that they have now.
 func (c *Conversation) checkFingerprints() {
-	if c.fingerprints == nil {
-		return
-	}
 	for _, s := range *c.fingerprints {
 		if n, ok := sum(s.message.Payload()); ok && n == s.sum {
 			continue

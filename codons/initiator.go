@@ -78,7 +78,9 @@ func (i *InitiatorSide) Prepare(ctx context.Context, self actors.Self, o Opening
 	if i.child, err = openChild(ctx, &e, &i.options); err != nil {
 		return err
 	}
-	i.traced(self.System(), &e)
+	if t := self.System().Tracing(); t != nil {
+		i.traced(t, &e)
+	}
 	if i.request, err = NewRequest(e); err != nil {
 		i.child.release()
 		return err
@@ -104,7 +106,7 @@ func NewRequest(e performatives.Envelope) (*performatives.Message, error) {
 // conversation never ran: it is an [*EndError] that wraps the end of ctx, or it wraps
 // [actors.ErrMailboxFull] or [actors.ErrStopped]. Then no method of s is called.
 func (i *InitiatorSide) Begin(ctx context.Context, self actors.Self, s Side) error {
-	i.conversation = newInitiator(self, i.codon, i.request, s)
+	i.conversation = newConversation(self, i.codon, machine.Initiator, i.request, s)
 	i.conversation.longLived = i.longLived
 	i.conversation.child = i.child
 	i.conversation.watch = i.watch
@@ -196,7 +198,10 @@ func (i *InitiatorSide) Timer(v *Value, name string, now time.Time) time.Duratio
 		return i.options.grace
 	case machine.TimerRetry:
 		wait := i.policy(v.Sent(performatives.ActCancel) != nil).Wait(v.first.ID(), i.retries)
-		return min(wait, i.latest(v, now, wait))
+		if wait == Never || v.deadline.IsZero() { // v.deadline is that of the current stage: the request's may have passed
+			return wait
+		}
+		return min(wait, max(v.deadline.Sub(now)/2, i.ordinary().First)) // a retry comes before the deadline
 	case machine.TimerDeadline:
 	default:
 		if d := v.codon.after(machine.Initiator, name, i.options.timers); d > 0 {
@@ -204,15 +209,6 @@ func (i *InitiatorSide) Timer(v *Value, name string, now time.Time) time.Duratio
 		}
 	}
 	return v.first.ReplyBy().Sub(now)
-}
-
-// latest returns the longest time until a retry: half of the time until the deadline, but no
-// less than an ordinary wait. So a retry comes before the deadline.
-func (i *InitiatorSide) latest(v *Value, now time.Time, wait time.Duration) time.Duration {
-	if wait == Never || v.deadline.IsZero() { // v.deadline is that of the current stage: the request's may have passed
-		return Never
-	}
-	return max(v.deadline.Sub(now)/2, i.ordinary().First)
 }
 
 // acknowledgedFactor multiplies the times between retries once the peer has answered, though

@@ -60,9 +60,6 @@ func (ms Messages) validate() error {
 
 func (ms Messages) names() []string { return slices.Sorted(maps.Keys(ms)) }
 
-// typesOf returns the names of the message types of an act, sorted.
-func (c *Codon) typesOf(act performatives.Performative) []string { return c.types[act] }
-
 // typeOf returns the message type of the message that an effect sends, empty for none. The
 // receipt for a CANCEL has none.
 func (c *Codon) typeOf(f machine.Effect) string {
@@ -82,7 +79,7 @@ func (c *Codon) typeOf(f machine.Effect) string {
 // is a [*performatives.Refusal] for the field message_type.
 func (v *Value) tagOf(m *performatives.Message) (string, error) {
 	tag := v.side.Tag(v, m)
-	types := v.codon.typesOf(m.Performative())
+	types := v.codon.types[m.Performative()]
 	if tag != "" || len(types) == 0 {
 		return tag, nil
 	}
@@ -106,7 +103,7 @@ func (v *Value) tagOf(m *performatives.Message) (string, error) {
 // expects reports whether the state has a row for a message type of an act.
 func (v *Value) expects(act performatives.Performative, name string) bool {
 	on := machine.ReceiveTagged(act, name)
-	if len(v.codon.typesOf(act)) == 1 {
+	if len(v.codon.types[act]) == 1 {
 		on = machine.Receive(act)
 	}
 	return slices.Contains(v.machine.Expects(v.at), on) ||
@@ -120,9 +117,6 @@ func invalidType(m *performatives.Message, text string) error {
 // typed is a command whose content is what the message type that it makes the table send
 // says, or else CommandFail: a fault of the job that gave it, which is logged.
 func (c *Conversation) typed(m Command) Command {
-	if len(c.codon.types) == 0 {
-		return m
-	}
 	t := c.machine.Find(c.at.Role, c.at.State, machine.Commanded(m.Name))
 	if t == nil {
 		return m

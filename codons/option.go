@@ -250,17 +250,8 @@ func (r Retry) Wait(of performatives.MessageID, n int) time.Duration {
 	if wait <= 0 || wait > r.Max { // r.First << n may overflow
 		wait = max(r.Max, r.First)
 	}
-	return wait - time.Duration(r.jitter()*chance(of, n)*float64(wait))
-}
-
-func (r Retry) jitter() float64 {
-	switch {
-	case r.Jitter == 0:
-		return defaultJitter
-	case r.Jitter < 0:
-		return 0
-	}
-	return min(r.Jitter, 1)
+	jitter := min(max(cmp.Or(r.Jitter, defaultJitter), 0), 1)
+	return wait - time.Duration(jitter*chance(of, n)*float64(wait))
 }
 
 // chance returns a number in [0, 1) that depends on an id and a count. It is an FNV-1a hash, which

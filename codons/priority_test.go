@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -26,7 +27,7 @@ func TestConversationPriority(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []*Conversation{
-		newInitiator(self, errand, opening, nil), newResponder(self, errand, opening, nil),
+		newConversation(self, errand, machine.Initiator, opening, nil), newConversation(self, errand, machine.Responder, opening, nil),
 	} {
 		if c.Priority() != performatives.Urgent {
 			t.Errorf("the %s is in the band %s", c.Role(), c.Priority())

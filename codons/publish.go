@@ -29,12 +29,6 @@ func (c *Conversation) publishChanged(m *performatives.Message) {
 	}
 }
 
-func (c *Conversation) publishBegan() {
-	if stream := &c.agent.System().Events; events.Wants[lifecycle.Began](stream) {
-		events.Publish(stream, lifecycle.Began{At: events.At{Time: c.at.Updated}, Subject: c.subject()})
-	}
-}
-
 // publishEnded publishes the end in a state. code is asked only when there is a subscription.
 func (c *Conversation) publishEnded(at time.Time, state machine.State, code func() performatives.Code) {
 	if stream := &c.agent.System().Events; events.Wants[lifecycle.Ended](stream) {

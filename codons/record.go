@@ -54,45 +54,22 @@ func (r Recorded) MarshalJSON() ([]byte, error) {
 // dataSide is a [Side] whose data can be compared with the data of a rebuilt side.
 type dataSide interface{ Data() any }
 
-// recorder records the events of one conversation. A nil recorder records nothing.
+// recorder records the events of one conversation.
 type recorder struct {
 	record Record
 	stamps []performatives.Stamp // of the current step
 	sent   []*performatives.Message
 }
 
-func newRecorder(c *Conversation) *recorder {
-	if !events.Wants[Recorded](&c.agent.System().Events) {
-		return nil
-	}
-	return &recorder{record: Record{
-		Protocol: c.machine.Name(), Role: c.at.Role, Agent: c.self, Peer: c.key.Peer, ID: c.key.ID, First: c.first,
-	}}
-}
-
 // end publishes the record of a conversation that has ended.
 func (r *recorder) end(c *Conversation) {
-	if r == nil {
-		return
-	}
 	e := Recorded{At: events.At{Time: c.at.Updated}, Record: r.record, State: c.at.State, Data: c.Data(), Sent: r.sent}
 	c.agent.System().Events.Publish(e)
-}
-
-// note records the id and time of a message that the current step makes.
-func (r *recorder) note(s performatives.Stamp) performatives.Stamp {
-	if r != nil {
-		r.stamps = append(r.stamps, s)
-	}
-	return s
 }
 
 // add records an event, with the ids and times that its step has used and the messages that
 // it sends.
 func (r *recorder) add(e *Input, actions []action) {
-	if r == nil {
-		return
-	}
 	e.Stamps = r.stamps
 	r.stamps = nil
 	r.record.Events = append(r.record.Events, *e)

@@ -180,7 +180,7 @@ func (v *Value) next(f machine.Effect, e *Input, ids stamper) (*performatives.Me
 		if draft.Ontology == "" && e.Ontology != "" {
 			draft.Ontology = performatives.ReplyOntology(e.Ontology, f.Act, payload)
 		}
-	case m != nil && v.fits(m, f):
+	case m != nil && m.MessageType() == v.codon.typeOf(f) && v.replyBy(f, m.ReplyBy()).Equal(m.ReplyBy()):
 		return m, nil
 	case m != nil:
 		draft = m.Envelope()
@@ -191,11 +191,6 @@ func (v *Value) next(f machine.Effect, e *Input, ids stamper) (*performatives.Me
 	}
 	v.complete(&draft, f, e)
 	return performatives.New(draft)
-}
-
-// fits reports whether the opening act has the message type and the ReplyBy of the effect.
-func (v *Value) fits(m *performatives.Message, f machine.Effect) bool {
-	return m.MessageType() == v.codon.typeOf(f) && v.replyBy(f, m.ReplyBy()).Equal(m.ReplyBy())
 }
 
 // complete sets the message type, the ReplyBy and the usage of a message.

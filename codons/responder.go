@@ -111,7 +111,7 @@ func (r *Responder) Deadline() time.Duration {
 func (r *Responder) Open(m *performatives.Message) actors.Conversation {
 	base := &ResponderSide{responder: r}
 	side := r.codon.responderSide(base)
-	c := newResponder(r.agent, r.codon, m, side)
+	c := newConversation(r.agent, r.codon, machine.Responder, m, side)
 	c.longLived = r.longLived
 	if r.ontology != nil && m.Ontology() == "" {
 		c.ontology = r.ontology(m)
@@ -159,7 +159,16 @@ func (s *ResponderSide) Compose(v *Value, f machine.Effect, e *Input) any {
 // table for a timer of the table's own, and for any other timer the time until the request's
 // deadline.
 func (s *ResponderSide) Timer(v *Value, name string, now time.Time) time.Duration {
-	return s.Times().timer(v, name, now)
+	t := s.Times()
+	if name == machine.TimerGrace {
+		return t.Grace
+	}
+	if name != machine.TimerDeadline {
+		if d := v.codon.after(machine.Responder, name, t.own); d > 0 {
+			return d
+		}
+	}
+	return t.until(v.request, now).Sub(now)
 }
 
 // Times returns the times of the responder. While a conversation is rebuilt they are the

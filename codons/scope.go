@@ -185,15 +185,15 @@ type child struct {
 
 // openChild makes the conversation that e opens a child of the scope of ctx, if ctx has one.
 func openChild(ctx context.Context, e *performatives.Envelope, o *Options) (child, error) {
-	asked := o.budget
+	asked, s := o.budget, scopeOf(ctx)
+	if asked == nil && s == nil {
+		return child{}, nil
+	}
 	if err := asked.Validate(); err != nil {
 		return child{}, err
 	}
-	s := scopeOf(ctx)
 	if s == nil {
-		if asked != nil {
-			e.Budget = performatives.ContentOf(asked)
-		}
+		e.Budget = performatives.ContentOf(asked)
 		return child{granted: asked}, nil
 	}
 	granted, err := s.addChild(asked, o.frugal)
@@ -255,26 +255,12 @@ func ParentOf(m *performatives.Message) performatives.ConversationID {
 	return performatives.ConversationID(id)
 }
 
-// settle returns the unused part of the lease to the parent. A nil usage means that the
-// conversation never began. It is called before the caller learns of the end, so that the
-// caller can use that part at once.
-func (p child) settle(used Budget) {
-	if p.scope != nil {
-		p.scope.account.settle(p.granted, used)
-	}
-}
-
-// end removes the conversation from its parent's scope: see [scope.removeChild].
-func (p child) end(stopped, running bool) {
-	if p.scope != nil {
-		p.scope.removeChild(stopped, running)
-	}
-}
-
-// release is settle and end for a conversation that never began.
+// release returns the lease of a conversation that never began.
 func (p child) release() {
-	p.settle(nil)
-	p.end(true, false)
+	if p.scope != nil {
+		p.scope.account.settle(p.granted, nil)
+		p.scope.removeChild(true, false)
+	}
 }
 
 // used returns the usage of a conversation that the message last has ended; nil when no message

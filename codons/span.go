@@ -133,11 +133,7 @@ func (i *InitiatorSide) parentTrace() string { return i.options.trace }
 
 // traced sets the traceparent of the opening act to the span of this side. The options keep that of
 // the caller. An invalid traceparent stays, so that the message is refused for it.
-func (i *InitiatorSide) traced(system *actors.System, e *performatives.Envelope) {
-	t := system.Tracing()
-	if t == nil {
-		return
-	}
+func (i *InitiatorSide) traced(t *actors.Tracing, e *performatives.Envelope) {
 	i.options.trace = strings.Clone(e.Trace)
 	if s := openingSpan(t, e); !s.IsZero() {
 		e.Trace = s.Traceparent()

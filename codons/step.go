@@ -60,44 +60,44 @@ func (c *Conversation) take(e Input) {
 func (c *Conversation) step(e *Input) {
 	from := c.at.State
 	e.At, e.Ontology = time.Now(), c.ontology
-	if c.limited() {
-		e.Used = c.used()
-	}
+	e.Used = c.used()
 	var room [4]action
 	actions, err := c.reduce(e, c, room[:0])
-	defer func() { c.stepped(e.On, c.at.State) }()
+	if c.watch != nil {
+		defer func() { c.watch(e.On, c.at.State) }()
+	}
 	if err != nil {
 		c.unexpected(e)
 		return
 	}
 	c.show()
-	c.recorder.add(e, actions)
+	if c.recorder != nil {
+		c.recorder.add(e, actions)
+	}
 	if m := e.Message; m != nil && m == c.request {
 		c.alias(m)
-	}
-	if from == machine.Idle {
-		c.publishBegan()
 	}
 	c.publish(from, e)
 	for i := range actions {
 		c.act(&actions[i], e)
 	}
 	if !c.over.Load() && c.Ended() {
-		c.finish(e.last())
+		last := e.Message
+		if e.misread() { // it tells nothing
+			last = nil
+		}
+		c.finish(last)
 	}
-}
-
-// last returns the message that ended a conversation by the event. One that cannot be read tells
-// nothing.
-func (e *Input) last() *performatives.Message {
-	if e.misread() {
-		return nil
-	}
-	return e.Message
 }
 
 // stamp returns the identity of the next message of this side.
-func (c *Conversation) stamp() performatives.Stamp { return c.recorder.note(c.agent.Stamp()) }
+func (c *Conversation) stamp() performatives.Stamp {
+	s := c.agent.Stamp()
+	if c.recorder != nil {
+		c.recorder.stamps = append(c.recorder.stamps, s)
+	}
+	return s
+}
 
 // alias makes a message id stand for the conversation, for a peer whose dialect has no
 // conversation ids.
@@ -117,8 +117,12 @@ func (c *Conversation) unexpected(e *Input) {
 	c.agent.Logger().Error("event without a row in the table", "conversation", string(c.key.ID), "codon", c.Protocol(), "role", c.at.Role.String(), "state", string(c.at.State), "event", e.On.String())
 }
 
+// publish publishes a step, and the beginning of the conversation with its first one.
 func (c *Conversation) publish(from machine.State, e *Input) {
 	stream := &c.agent.System().Events
+	if from == machine.Idle && events.Wants[lifecycle.Began](stream) {
+		events.Publish(stream, lifecycle.Began{At: events.At{Time: c.at.Updated}, Subject: c.subject()})
+	}
 	if !events.Wants[lifecycle.Transition](stream) {
 		return
 	}
@@ -135,7 +139,10 @@ func (c *Conversation) act(a *action, e *Input) {
 	case machine.EffectSend:
 		c.send(a)
 	case machine.EffectResend:
-		c.resend(a.message)
+		if a.message != nil {
+			c.publishResent(a.message)
+			c.route(a.message)
+		}
 	case machine.EffectArm:
 		if f.Name == machine.TimerDeadline && c.work != nil {
 			c.work.extend(c.deadline)
@@ -177,49 +184,37 @@ func (c *Conversation) send(a *action) {
 	if s, ok := c.side.(sendSide); ok {
 		s.Send(c, m)
 	}
-	c.fingerprint(m)
+	if c.fingerprints != nil {
+		c.fingerprint(m)
+	}
 	// A tagged message may be followed by a further message of the peer.
 	if c.at.Role == machine.Initiator && (a.effect.Act.ExpectsReply() || c.opens(m)) || a.effect.Name != "" {
 		c.alias(m)
 	}
-	c.refused(m, c.route(m))
+	c.route(m)
 }
 
-// limited reports whether the peer may have given this side a budget. It is true while only
-// the CANCEL of a request has come.
-func (c *Conversation) limited() bool {
+// used returns the usage of the work so far, which is empty before there is any. It is nil where
+// the peer has given this side no budget; it may have while only the CANCEL of a request has come.
+// The caller must not change it.
+func (c *Conversation) used() Budget {
 	switch {
 	case c.at.Role == machine.Initiator:
-		return false
-	case c.work != nil:
-		return c.work.limited
-	}
-	return c.request == nil || !c.request.Budget().IsZero()
-}
-
-// used returns the usage of the work so far, which is empty before there is any. The
-// caller must not change it.
-func (c *Conversation) used() Budget {
-	if c.work == nil {
+		return nil
+	case c.work != nil && c.work.limited:
+		return c.work.account.used()
+	case c.work == nil && (c.request == nil || !c.request.Budget().IsZero()):
 		return unused
 	}
-	return c.work.account.used()
+	return nil
 }
 
-// resend repeats a message.
-func (c *Conversation) resend(m *performatives.Message) {
-	if m != nil {
-		c.publishResent(m)
-		c.refused(m, c.route(m))
-	}
-}
-
-// route sends a message. It returns the refusal of an undeliverable message that expects an
-// answer.
-func (c *Conversation) route(m *performatives.Message) *performatives.Refusal {
+// route sends a message. It takes the refusal of an undeliverable one that expects an answer as an
+// event, like a refusal that a runtime has sent.
+func (c *Conversation) route(m *performatives.Message) {
 	err := c.agent.Send(m)
 	if err == nil || c.Ended() { // the system has counted the message, and an ended side awaits no answer
-		return nil
+		return
 	}
 	r := performatives.RefusalOf(err)
 	r = cmp.Or(r, &performatives.Refusal{Code: performatives.CodeInternal})
@@ -227,23 +222,8 @@ func (c *Conversation) route(m *performatives.Message) *performatives.Refusal {
 	if s, ok := c.side.(undeliveredSide); ok && !expects {
 		s.Undelivered(c, m, r)
 	}
-	if expects || c.opens(m) && r.Code != performatives.CodeBusy { // a retry follows for a busy peer
-		return r
-	}
-	return nil
-}
-
-// opens reports whether the act of m opens a conversation of the codon. It may be an act that
-// expects no reply in other codons.
-func (c *Conversation) opens(m *performatives.Message) bool {
-	return c.machine.Opens(m.Performative())
-}
-
-// refused takes the refusal of a copy that this side has sent as an event, like a refusal that
-// a runtime has sent. r is nil for none.
-func (c *Conversation) refused(m *performatives.Message, r *performatives.Refusal) {
 	s := c.sentOf(m.Performative())
-	if r == nil || s == nil {
+	if s == nil || !expects && (!c.opens(m) || r.Code == performatives.CodeBusy) { // a retry follows for a busy peer
 		return
 	}
 	answer := m.RefuseCopy(m.Receiver(), c.agent.Stamp(), r)
@@ -253,6 +233,12 @@ func (c *Conversation) refused(m *performatives.Message, r *performatives.Refusa
 	if answer != nil {
 		c.take(Input{On: s.refusedBy(r.Code), Message: answer, local: true})
 	}
+}
+
+// opens reports whether the act of m opens a conversation of the codon. It may be an act that
+// expects no reply in other codons.
+func (c *Conversation) opens(m *performatives.Message) bool {
+	return c.machine.Opens(m.Performative())
 }
 
 // denialSide is a [Side] whose opening act expects no reply by its own meaning.

@@ -141,15 +141,6 @@ func (h *Handler) stop(cause error, grace time.Duration) (running bool) {
 	return true
 }
 
-// ofOperator returns the last command of a handler that an operator has stopped: an error becomes
-// the FAILURE that says so.
-func (h *Handler) ofOperator(last Command, stopped bool) Command {
-	if !errors.Is(h.Cause(), ErrOperator) || codeOf(last.Data) == "" {
-		return last
-	}
-	return Command{standard.CommandFail, operatorFailure(stoppedCode(stopped), h.Cause())}
-}
-
 // stoppedCode returns the code of the FAILURE after an operator has stopped the work.
 func stoppedCode(stopped bool) performatives.Code {
 	if stopped {

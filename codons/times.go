@@ -56,29 +56,6 @@ func (t Times) until(m *performatives.Message, now time.Time) time.Time {
 	return now.Add(t.Deadline)
 }
 
-// until returns the deadline of the latest request: its ReplyBy, else the deadline timer of the
-// conversation, which was armed when the request came.
-func (v *Value) until(t Times) time.Time {
-	if v.request.ReplyBy().IsZero() && !v.deadline.IsZero() {
-		return v.deadline
-	}
-	return t.until(v.request, v.at.Updated)
-}
-
-// timer returns the time from now until a timer of the responder is due.
-func (t Times) timer(v *Value, name string, now time.Time) time.Duration {
-	switch name {
-	case machine.TimerGrace:
-		return t.Grace
-	case machine.TimerDeadline:
-		return t.until(v.request, now).Sub(now)
-	}
-	if d := v.codon.after(machine.Responder, name, t.own); d > 0 {
-		return d
-	}
-	return t.until(v.request, now).Sub(now)
-}
-
 // after returns the duration of a timer of the table's own: that of own, else the table's. Zero
 // means that neither has one.
 func (c *Codon) after(role machine.Role, name string, own map[string]time.Duration) time.Duration {

@@ -65,12 +65,16 @@ func (v *Value) tombstone() *tombstone {
 	if v.request != nil && !slices.Contains(seen, v.request.ID()) {
 		ids = append(ids, hashOf(v.request.ID()))
 	}
-	ids = appendHashes(ids, seen)
+	for _, id := range seen {
+		ids = append(ids, hashOf(id))
+	}
 	if i := slices.Index(ids, t.id); i >= 0 {
 		ids, t.sawOwn = slices.Delete(ids, i, i+1), true
 	}
 	t.received = uint8(len(ids))
-	ids = appendHashes(ids, mentioned)
+	for _, id := range mentioned {
+		ids = append(ids, hashOf(id))
+	}
 	first := v.first
 	if v.request == nil {
 		first, t.overtaking = v.cancel, v.cancel != nil
@@ -87,13 +91,6 @@ func (v *Value) tombstone() *tombstone {
 		}
 	}
 	return t
-}
-
-func appendHashes[T ~string](hashes []uint64, ids []T) []uint64 {
-	for _, id := range ids {
-		hashes = append(hashes, hashOf(id))
-	}
-	return hashes
 }
 
 // repeat is a message that a row of a terminal state repeats.

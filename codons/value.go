@@ -109,25 +109,9 @@ func (v *Value) sentOf(act performatives.Performative) *sentMessage {
 	return nil
 }
 
-// refusedSent returns the entry of the message of which the runtime has refused a copy by m.
-// It is nil for any other message, and for the refusal of a message before the latest of its
-// act.
-func (v *Value) refusedSent(m *performatives.Message) *sentMessage {
-	if !m.Undeliverable() {
-		return nil
-	}
-	for i := range v.sent {
-		if m.Answers(v.sent[i].Message) {
-			return &v.sent[i]
-		}
-	}
-	return nil
-}
-
-// refusedFormer reports whether the runtime has refused by m a copy of a request before the
-// latest of its act.
-func (v *Value) refusedFormer(m *performatives.Message) bool {
-	return m.Undeliverable() && slices.Contains(v.former, m.InReplyTo())
+// answeredBy returns the index in sent of the message that m refers to, or -1.
+func (v *Value) answeredBy(m *performatives.Message) int {
+	return slices.IndexFunc(v.sent, func(s sentMessage) bool { return m.Answers(s.Message) })
 }
 
 // refusedBy returns the symbol of the refusal of a copy: [machine.Undelivered] if the runtime
@@ -166,12 +150,16 @@ func (v *Value) Ended() bool { return v.machine.Terminal(v.at.State) }
 // classify returns the symbol of a received message for the table.
 func (v *Value) classify(m *performatives.Message, tag string) machine.Symbol {
 	act := m.Performative()
-	switch sent := v.refusedSent(m); {
+	refused := -1 // the index of the message of which the runtime has refused a copy by m
+	if m.Undeliverable() {
+		refused = v.answeredBy(m)
+	}
+	switch {
 	case v.saw(m), v.first != nil && v.at.State != machine.Idle && v.first.ID() == m.ID():
 		return machine.Duplicate(act)
-	case sent != nil:
-		return sent.refusedBy(m.AsRefusal().Code)
-	case m.InReplyTo() != "" && slices.Contains(v.former, m.InReplyTo()), v.overtaken(m):
+	case refused >= 0:
+		return v.sent[refused].refusedBy(m.AsRefusal().Code)
+	case m.InReplyTo() != "" && slices.Contains(v.former, m.InReplyTo()), v.request != nil && v.overtaken(m):
 		stale := machine.Stale(act)
 		stale.Name = tag // the row of a stale message may depend on its tag
 		return stale
@@ -182,10 +170,9 @@ func (v *Value) classify(m *performatives.Message, tag string) machine.Symbol {
 }
 
 // overtaken reports whether the table has a row for requests that a later one of the same act has
-// overtaken, and m was made before the latest.
+// overtaken, and m was made before the latest, which is not nil.
 func (v *Value) overtaken(m *performatives.Message) bool {
-	latest := v.request
-	if v.at.Role != machine.Responder || latest == nil || latest.Performative() != m.Performative() || !m.Timestamp().Before(latest.Timestamp()) {
+	if v.at.Role != machine.Responder || v.request.Performative() != m.Performative() || !m.Timestamp().Before(v.request.Timestamp()) {
 		return false
 	}
 	t := v.machine.Find(v.at.Role, v.at.State, machine.Stale(m.Performative()))
@@ -200,10 +187,10 @@ func (v *Value) saw(m *performatives.Message) bool {
 }
 
 // ofEarlier reports whether m belongs to an earlier conversation of the same id. A late answer
-// or CANCEL of that conversation must not end the current one. A conversation id that is the
-// id of its first request is unique.
+// or CANCEL of that conversation must not end the current one. It is asked only where the id is
+// shared: a conversation id that is the id of its first request is unique.
 func (v *Value) ofEarlier(m *performatives.Message) bool {
-	if !v.shared || v.at.State == machine.Idle || m.InReplyTo() == "" || m.InReplyTo() == string(v.key.ID) {
+	if v.at.State == machine.Idle || m.InReplyTo() == "" || m.InReplyTo() == string(v.key.ID) {
 		return false
 	}
 	if v.at.Role == machine.Responder && (m.Performative() != performatives.ActCancel || v.overtakes(m)) {

@@ -161,27 +161,22 @@ func (i *Initiator) input(ctx context.Context, c *codons.Conversation, r perform
 	return codons.Command{Name: standard.CommandAnswer, Data: task}
 }
 
-// Ended sets the result and closes Done.
+// Ended sets the result and closes Done. Only a partial result that is final completes the
+// conversation without an INFORM_RESULT as its last message.
 func (i *Initiator) Ended(c *codons.Conversation, last *performatives.Message) {
 	if i.endInput != nil {
 		i.endInput()
 	}
-	result, err := i.end(c, last)
-	i.result = result
+	var err error
+	switch {
+	case c.State() != standard.StateCompleted:
+		err = c.EndError(last)
+	case last == nil || last.Performative() != performatives.ActInformResult: // a partial result that is final
+		i.result, i.unserved = *i.partial, i.whyUnserved(c, last)
+	default:
+		i.result, err = codons.PayloadOf[performatives.InformResult](c, last)
+	}
 	i.Close(err)
-}
-
-// end returns the outcome of the conversation. Only a partial result that is final completes
-// the conversation without an INFORM_RESULT as its last message.
-func (i *Initiator) end(c *codons.Conversation, last *performatives.Message) (performatives.InformResult, error) {
-	if c.State() != standard.StateCompleted {
-		return performatives.InformResult{}, c.EndError(last)
-	}
-	if last == nil || last.Performative() != performatives.ActInformResult {
-		i.unserved = i.whyUnserved(c, last)
-		return *i.partial, nil
-	}
-	return codons.PayloadOf[performatives.InformResult](c, last)
 }
 
 // whyUnserved returns the reason why the worker did not serve the further round, nil when the

@@ -40,7 +40,11 @@ func considerTask(ctx context.Context, self actors.Self, worker Worker, m *perfo
 	if err != nil {
 		return codons.Command(NotUnderstoodBy(err))
 	}
-	return codons.Command(worker.ConsiderTask(ctx, t).orDefault())
+	d := worker.ConsiderTask(ctx, t)
+	if d.Name == "" {
+		d = Reject(performatives.CodeIncapable, "")
+	}
+	return codons.Command(d)
 }
 
 // ontologyOf returns the ontology that the agent's action of a task declares, for a request that
@@ -75,18 +79,12 @@ func (s *responding) Data() any { return responderData{s.previous} }
 
 // Reduce keeps the partial results.
 func (s *responding) Reduce(v *codons.Value, e *codons.Input) {
-	if r, ok := partialResult(e); ok && e.Sends() && !v.Ended() {
+	if e.On != machine.Commanded(commandAsk) && e.On != machine.Commanded(CommandNeedInput) {
+		return
+	}
+	if r, ok := e.Data.(performatives.InformResult); ok && e.Sends() && !v.Ended() {
 		s.previous = append(s.previous, r)
 	}
-}
-
-// partialResult returns the partial result of a command that asks for more.
-func partialResult(e *codons.Input) (performatives.InformResult, bool) {
-	if e.On != machine.Commanded(commandAsk) && e.On != machine.Commanded(CommandNeedInput) {
-		return performatives.InformResult{}, false
-	}
-	r, ok := e.Data.(performatives.InformResult)
-	return r, ok
 }
 
 // perform returns the handler of a task, which calls PerformTask. newTask cannot fail in it:

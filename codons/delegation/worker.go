@@ -81,13 +81,6 @@ func NotUnderstoodBy(err error) Decision {
 	return NotUnderstood(performatives.CodeInvalidPayload, "")
 }
 
-func (d Decision) orDefault() Decision {
-	if d.Name == "" {
-		return Reject(performatives.CodeIncapable, "")
-	}
-	return d
-}
-
 // Task is a task that a [Worker] was asked to perform.
 type Task struct {
 	performatives.TaskRequest
