@@ -162,7 +162,10 @@ func (c *cell) noteBusy() { c.refused.Store(nowMillis()) }
 // obstacle returns the wait for which a request is not to be sent, with the overloaded part, and
 // zero for no such wait. r is the receiver, nil if it was not found.
 func (s *System) obstacle(m *performatives.Message, r *Registration) (wait time.Duration, where string) {
-	most := foreseen(m)
+	most := time.Second // for which it may wait, at more than one place
+	if by := m.ReplyBy(); !by.IsZero() {
+		most = min(time.Until(by)/8, most)
+	}
 	if s.pool != nil {
 		if wait = s.pool.wait.Delay(); wait > 0 && wait > most {
 			return wait, nodeOverloaded
@@ -186,15 +189,6 @@ func (s *System) obstacle(m *performatives.Message, r *Registration) (wait time.
 }
 
 const nodeOverloaded = "the node is overloaded"
-
-// foreseen returns how long agents and conversations may wait for a processor, or messages for
-// their agent, when a request is sent: it waits there more than once.
-func foreseen(m *performatives.Message) time.Duration {
-	if by := m.ReplyBy(); !by.IsZero() {
-		return min(time.Until(by)/8, time.Second)
-	}
-	return time.Second
-}
 
 func (s *System) overloaded(m *performatives.Message, busy *admission.Busy, where string) *performatives.Refusal {
 	return &performatives.Refusal{

@@ -194,7 +194,13 @@ func (b *band) pop(step int32) any {
 		b.releaseSlots()
 	}
 	if b.next == segmentSize || b.remaining == 0 {
-		b.advance(s)
+		b.out, b.next = s.next, 0
+		s.next, s.n = nil, 0
+		if b.spare == nil {
+			b.spare = s
+		} else {
+			segments.Put(s)
+		}
 	}
 	return message
 }
@@ -229,17 +235,6 @@ func (b *band) measure() int64 {
 	}
 	b.released = now
 	return each
-}
-
-// advance moves on to the segment after s, and recycles s.
-func (b *band) advance(s *segment) {
-	b.out, b.next = s.next, 0
-	s.next, s.n = nil, 0
-	if b.spare == nil {
-		b.spare = s
-		return
-	}
-	segments.Put(s)
 }
 
 // release returns the segments of a closed band to the pool. It does nothing while

@@ -92,8 +92,10 @@ func (c *cell) Receive(ctx actor.Context) {
 // receive opens a message, publishes its receipt and handles it.
 func (c *cell) receive(ctx actor.Context, m *performatives.Message) {
 	c.used = true
-	if m = c.unseal(m); m == nil {
-		return
+	if c.spec.Sealer != nil || m.Sealed() {
+		if m = c.unseal(m); m == nil {
+			return
+		}
 	}
 	if events.Wants[events.MessageReceived](&c.sys.Events) {
 		events.Publish(&c.sys.Events, events.MessageReceived{At: c.sys.at(), Agent: c.id, Message: m})
@@ -131,8 +133,10 @@ func (c *cell) dispatch(ctx actor.Context, m *performatives.Message) {
 		e.conversation.Actor().deliver(m)
 		return
 	}
-	if c.tombstones.handle(Self{c}, m) {
-		return
+	if c.tombstones != nil {
+		if g := forMessage(c.tombstones, m); g != nil && g.tombstone.Receive(Self{c}, m) {
+			return
+		}
 	}
 	if t := c.retiring.Load(); t != nil && m.Receiver() != "" { // a broadcast does not follow an agent
 		t.reservation.giveBack(m)
@@ -290,8 +294,10 @@ func (c *cell) open(conversation Conversation, first *performatives.Message, urg
 	if first == nil {
 		e.losses = c.sys.losses.Load()
 	}
-	if e.load = c.sys.loadOf(key.Peer); e.load != nil && first != nil {
-		e.weight = first.Weight()
+	if c.sys.remote.value() > 0 {
+		if e.load = c.sys.loadOf(key.Peer); e.load != nil && first != nil {
+			e.weight = first.Weight()
+		}
 	}
 	if c.conversations == nil {
 		c.conversations = make(conversations)
@@ -324,7 +330,9 @@ func (c *cell) untrack(k Key) *entry {
 			c.finite--
 		}
 		c.sys.count(e, -1)
-		c.retiring.Load().check(c)
+		if t := c.retiring.Load(); t != nil {
+			t.check(c)
+		}
 	}
 	return e
 }

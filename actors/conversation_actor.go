@@ -142,7 +142,10 @@ func (a *ConversationActor) over() bool {
 func (a *ConversationActor) close() {
 	a.mu.Lock()
 	a.flags |= flagClosed
-	unread := a.queue.clear()
+	var unread []any
+	for !a.queue.empty() {
+		unread = append(unread, a.queue.pop())
+	}
 	finished := a.flags&(flagOpen|flagRunning) == flagOpen && a.finishLocked()
 	untaken := a.flags&(flagStopped|flagReceived|flagFailed) == flagStopped
 	a.mu.Unlock()
@@ -154,8 +157,8 @@ func (a *ConversationActor) close() {
 			Self{a.cell}.Return(m)
 		}
 	}
-	if finished {
-		a.cell.conversationFinished()
+	if finished && a.cell.live.Add(-1) == 0 {
+		a.cell.conversationsStopped()
 	}
 }
 
@@ -190,11 +193,17 @@ func (a *ConversationActor) scheduleLocked(urgent bool) (lane actorFlags) {
 // dispatch adds a turn to a queue of the dispatcher. Invariant: each queue holds at most one
 // entry per actor.
 func (a *ConversationActor) dispatch(lane actorFlags) {
-	switch lane { //nolint:exhaustive // the others are no queues
-	case flagOrdinary:
-		a.cell.sys.turns.schedule((*ordinaryTurn)(a), a.order)
-	case flagExpress:
-		a.cell.sys.turns.scheduleFirst((*expressTurn)(a))
+	turns := &a.cell.sys.turns
+	switch {
+	case lane == 0:
+	case lane == flagExpress:
+		turns.scheduleFirst((*expressTurn)(a))
+	case turns.pool != nil:
+		turns.pool.schedule((*ordinaryTurn)(a))
+	case turns.sim != nil:
+		turns.sim.add(simTask{order: a.order, fn: (*ordinaryTurn)(a).run})
+	default:
+		turns.dispatcher.Schedule((*ordinaryTurn)(a).run)
 	}
 }
 
@@ -273,8 +282,8 @@ func (a *ConversationActor) next() (step, any) {
 		a.flags &^= flagRunning
 		finished := a.finishLocked()
 		a.mu.Unlock()
-		if finished {
-			a.cell.conversationFinished()
+		if finished && a.cell.live.Add(-1) == 0 {
+			a.cell.conversationsStopped()
 		}
 		return stepRest, nil
 	case a.flags&flagStarted == 0:

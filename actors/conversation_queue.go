@@ -87,14 +87,6 @@ func (q *conversationQueue) pop() any {
 	return message
 }
 
-// clear removes all messages and returns them, the higher bands first.
-func (q *conversationQueue) clear() (all []any) {
-	for !q.empty() {
-		all = append(all, q.pop())
-	}
-	return all
-}
-
 // keptItems is the largest capacity that an empty fifo keeps.
 const keptItems = 64
 

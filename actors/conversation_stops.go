@@ -46,13 +46,6 @@ func (c *cell) stopConversations(ctx actor.Context) {
 	}
 }
 
-// conversationFinished counts down the conversations whose last turn is not over.
-func (c *cell) conversationFinished() {
-	if c.live.Add(-1) == 0 {
-		c.conversationsStopped()
-	}
-}
-
 // conversationsStopped has the engine go on with the stop or the restart of the agent, if it
 // waits.
 func (c *cell) conversationsStopped() {

@@ -180,11 +180,8 @@ func (p *Pool) Close(ctx context.Context) error {
 func (p *Pool) waiting() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return !p.noTasksLocked()
+	return p.queue.n+p.express.n > 0
 }
-
-// noTasksLocked reports whether no mailbox waits.
-func (p *Pool) noTasksLocked() bool { return p.queue.empty() && p.express.empty() }
 
 // maxExpressRun is the largest number of consecutive turns of the express queue while the
 // ordinary queue waits.
@@ -192,7 +189,7 @@ const maxExpressRun = 32
 
 // nextLocked returns the next task, or nil.
 func (p *Pool) nextLocked() task {
-	if !p.express.empty() && (p.expressRun < maxExpressRun || p.queue.empty()) {
+	if p.express.n > 0 && (p.expressRun < maxExpressRun || p.queue.n == 0) {
 		p.expressRun++
 		return p.express.pop()
 	}
@@ -225,7 +222,7 @@ func (p *Pool) finishCloseLocked() {
 // next one.
 func (p *Pool) wakeWorkerLocked() (w *worker, fresh bool) {
 	switch n := len(p.idle); {
-	case p.noTasksLocked() || p.waking:
+	case p.queue.n+p.express.n == 0 || p.waking:
 		return nil, false
 	case p.busyLocked() >= p.options.Workers:
 		p.setTimerLocked()
@@ -343,7 +340,7 @@ func (p *Pool) setTimerLocked() {
 func (p *Pool) checkStuck() {
 	p.mu.Lock()
 	p.timerSet = false
-	if p.noTasksLocked() {
+	if p.queue.n+p.express.n == 0 {
 		p.mu.Unlock()
 		return
 	}

@@ -1,7 +1,6 @@
 package actors
 
 import (
-	"math"
 	"sync/atomic"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -91,12 +90,12 @@ func newMailbox(config *mailboxConfig) *Mailbox {
 // Post queues message like PostUserMessage, but returns [ErrMailboxFull] or [ErrStopped]
 // for a message that it does not accept, instead of calling OnRefuse. The items of a
 // batch are separate messages: refused items go to OnRefuse, and Post returns nil.
-func (m *Mailbox) Post(message any) error { return m.post(message).Err() }
+func (m *Mailbox) Post(message any) error { return m.post(message, 0).Err() }
 
 // PostUserMessage queues message in its band, or refuses it. A batch is split: its items
 // are queued one by one, with the sender of the batch.
 func (m *Mailbox) PostUserMessage(message any) {
-	if reason := m.post(message); reason != 0 {
+	if reason := m.post(message, 0); reason != 0 {
 		m.refuse(message, reason)
 	}
 }
@@ -167,8 +166,10 @@ type prioritized interface {
 	Priority() performatives.Priority
 }
 
-// post queues message, or returns the reason why it cannot.
-func (m *Mailbox) post(message any) Reason {
+// post queues message, or returns the reason why it cannot. Its band has that much room beyond the
+// capacity.
+func (m *Mailbox) post(message any, room int32) Reason {
+	band, until := performatives.Normal.Band(), bounded
 	content := message
 	envelope, ok := message.(*actor.MessageEnvelope)
 	if ok {
@@ -176,27 +177,26 @@ func (m *Mailbox) post(message any) Reason {
 	}
 	switch c := content.(type) {
 	case *performatives.Message:
+		band, until = c.Priority().Band(), timely
 		if c.Weight() > 0 && !ok {
-			return m.pushLong(c, c.Priority().Band())
+			return m.pushLong(c, band)
 		}
-		return m.push(message, c.Priority().Band(), timely)
 	case *begin:
-		return m.push(message, c.Priority().Band(), timely)
+		band, until = c.Priority().Band(), timely
 	case *actor.PoisonPill:
-		return m.push(message, performatives.Low.Band(), unbounded)
+		band, until = performatives.Low.Band(), unbounded
 	case prioritized:
-		until := bounded
+		band = c.Priority().Band()
 		if _, ok := content.(Control); ok {
 			until = unbounded
 		}
-		return m.push(message, c.Priority().Band(), until)
 	case Control:
-		return m.push(message, performatives.Normal.Band(), unbounded)
+		until = unbounded
 	case actor.MessageBatch:
 		m.postBatch(c, envelope)
 		return 0
 	}
-	return m.push(message, performatives.Normal.Band(), bounded)
+	return m.push(message, band, until, m.config.capacity+room)
 }
 
 // postBatch posts each item of batch, in the envelope of the batch.
@@ -209,20 +209,8 @@ func (m *Mailbox) postBatch(batch actor.MessageBatch, envelope *actor.MessageEnv
 	}
 }
 
-// postRelated is post for a message of a conversation. Its band has room for so many messages
-// beyond its capacity.
-func (m *Mailbox) postRelated(message *performatives.Message, room int64) Reason {
-	if message.Weight() > 0 {
-		return m.post(message)
-	}
-	return m.pushWithin(message, message.Priority().Band(), timely, m.config.capacity+int32(min(room, math.MaxInt32/2)))
-}
-
-func (m *Mailbox) push(message any, i int, until bound) Reason {
-	return m.pushWithin(message, i, until, m.config.capacity)
-}
-
-func (m *Mailbox) pushWithin(message any, i int, until bound, capacity int32) Reason {
+// push queues message in a band of that capacity.
+func (m *Mailbox) push(message any, i int, until bound, capacity int32) Reason {
 	b := m.bands[i].Load()
 	if b == nil {
 		b = m.newBand(i)

@@ -145,7 +145,7 @@ func (m *Mailbox) pushLong(message *performatives.Message, i int) Reason {
 	if !m.reserveLong(n) {
 		return ReasonFull
 	}
-	reason := m.push(message, i, timely)
+	reason := m.push(message, i, timely, m.config.capacity)
 	if reason != 0 {
 		m.longQueued.Add(-n)
 	}
@@ -164,12 +164,5 @@ func (m *Mailbox) reserveLong(n int32) bool {
 		if m.longQueued.CompareAndSwap(held, held+n) {
 			return true
 		}
-	}
-}
-
-// releaseLong subtracts a dequeued message from longQueued.
-func (m *Mailbox) releaseLong(message any) {
-	if long, ok := message.(*performatives.Message); ok && long.Weight() > 0 {
-		m.longQueued.Add(-kibibytes(long.Weight()))
 	}
 }

@@ -3,6 +3,7 @@ package actors
 import (
 	"errors"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -41,20 +42,9 @@ func (l *Load) Conversations() int { return int(l.conversations.Load()) }
 // bytes.
 func (l *Load) Weight() int { return int(l.weight.Load()) }
 
-// add counts n more conversations, each opened by a message of that weight.
-func (l *Load) add(n, weight int) {
-	if l != nil {
-		l.conversations.Add(int64(n))
-		l.weight.Add(int64(n * weight))
-	}
-}
-
 // loadOf returns the load in which conversations with that peer are counted, or nil for an agent of
 // this process.
 func (s *System) loadOf(peer performatives.AgentID) *Load {
-	if s.remote.value() == 0 {
-		return nil
-	}
 	if r, ok := s.Find(peer); ok && r.local == nil {
 		return r.destination.Load()
 	}
@@ -247,7 +237,11 @@ func (c *cell) take(m *performatives.Message) error {
 	if m.Answered() != 0 && m.Answered() != c.spec.Activation {
 		return refusal(m, c.id, performatives.CodeConversationEnded, "the message answers an earlier run of the agent")
 	}
-	if reason := c.post(m); reason != 0 {
+	room := int32(0) // beyond the capacity, for a message of a conversation
+	if m.InReplyTo() != "" {
+		room = min(c.live.Load(), math.MaxInt32/2)
+	}
+	if reason := c.mailbox.post(m, room); reason != 0 {
 		if reason == ReasonFull {
 			c.noteBusy()
 		}

@@ -52,14 +52,18 @@ func (r requestIDs) takeOn(c *cell, m *performatives.Message, id string, otherwi
 	case expiring.Full:
 		return refusal(m, c.id, performatives.CodeBusy, "too many requests to remember")
 	case expiring.Added:
-		c.taken.add(TakenOn{m.Sender(), performatives.MessageID(id), until}, now)
+		if c.taken != nil {
+			c.taken.add(TakenOn{m.Sender(), performatives.MessageID(id), until}, now)
+		}
 	}
 	return nil
 }
 
 func (r requestIDs) forget(c *cell, m *performatives.Message) {
 	r.known.Delete(r.key(c, m, string(m.ID())), r.owner(c.sys, m.Sender()))
-	c.taken.remove(m.Sender(), m.ID())
+	if c.taken != nil {
+		c.taken.remove(m.Sender(), m.ID())
+	}
 }
 
 // key returns the key of a request: its sender, the agent that takes it on and its id. A
@@ -124,7 +128,7 @@ const MaxTakenOn = 128 << 10
 func (t TakenOn) weight() int { return 64 + len(t.Sender) + len(t.ID) }
 
 // takenOn has the latest requests that an agent has taken on that may move. It is shared by the
-// runs of the agent in this process. A nil *takenOn is that of an agent that does not move.
+// runs of the agent in this process.
 type takenOn struct {
 	mu     sync.Mutex
 	all    []TakenOn // the oldest first
@@ -132,9 +136,6 @@ type takenOn struct {
 }
 
 func (t *takenOn) add(one TakenOn, now time.Time) {
-	if t == nil {
-		return
-	}
 	one.Sender, one.ID = one.Sender.Clone(), performatives.MessageID(strings.Clone(string(one.ID))) // they may be parts of messages
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -149,9 +150,6 @@ func (t *takenOn) add(one TakenOn, now time.Time) {
 }
 
 func (t *takenOn) remove(sender performatives.AgentID, id performatives.MessageID) {
-	if t == nil {
-		return
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i, one := range slices.Backward(t.all) {

@@ -46,9 +46,9 @@ func (s Spec) checkSealer() error {
 	return nil
 }
 
-// seal returns the form in which a message of the agent leaves it.
+// seal returns the form in which a message of the agent, which has a Sealer, leaves it.
 func (c *cell) seal(m *performatives.Message) (sealed *performatives.Message, err error) {
-	if c.spec.Sealer == nil || m.Sealed() {
+	if m.Sealed() {
 		return m, nil
 	}
 	defer func() {
@@ -95,14 +95,12 @@ func (c *cell) sealerFailed(m *performatives.Message, method string, err error) 
 	return refusal(m, c.id, performatives.CodeInternal, "the sealer of the agent failed: see the log of its node")
 }
 
-// unseal returns a received message as its sender made it. It returns nil if the agent cannot open
+// unseal returns a received message as its sender made it: a sealed one, or any for an agent with a
+// Sealer. It returns nil if the agent cannot open
 // the message; the sender then gets a refusal of this copy (see notOpened). The request itself is
 // not refused, because a relay that has passed on a bad copy may pass on a good one, too.
 func (c *cell) unseal(m *performatives.Message) *performatives.Message {
 	if c.spec.Sealer == nil {
-		if !m.Sealed() {
-			return m
-		}
 		c.sys.RefuseCopy(c.id, m, &performatives.Refusal{Code: performatives.CodeUnknownKey, Text: "the agent opens no sealed payloads: it has no keys"})
 		return nil
 	}
@@ -176,9 +174,6 @@ func errUnsealed(m *performatives.Message) *performatives.Refusal {
 
 // seals reports whether the sender of m is an agent of this process with a [Sealer].
 func (s *System) seals(m *performatives.Message) bool {
-	if !s.sealing.Load() {
-		return false
-	}
 	c, ok := s.lookup(m.Sender())
 	return ok && c.spec.Sealer != nil
 }

@@ -216,7 +216,7 @@ func (s Self) Return(m *performatives.Message) {
 }
 
 // post sends a command to the agent's own mailbox.
-func (s Self) post(command any) error { return s.c.mailbox.Post(command) }
+func (s Self) post(command any) error { return s.c.mailbox.post(command, 0).Err() }
 
 // Backlog returns how many messages of a priority wait in the agent's mailbox, and when the oldest
 // of them entered the node ([performatives.Message.Arrived]), the zero time without one. Both have

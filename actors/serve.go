@@ -42,16 +42,13 @@ func (m *Mailbox) serveOrdinary() { m.serveScheduled(stateOrdinary) }
 
 func (m *Mailbox) serveExpress() { m.serveScheduled(stateExpress) }
 
-// serveScheduled serves messages, unless the consumer in the other queue has begun first.
+// serveScheduled serves messages until none is left or the mailbox yields, unless the consumer in
+// the other queue has begun first. It runs on the dispatcher, and only while the mailbox holds
+// stateRunning.
 func (m *Mailbox) serveScheduled(lane uint32) {
-	if m.state.And(^(stateQueued|lane))&stateQueued != 0 {
-		m.serveAll()
+	if m.state.And(^(stateQueued|lane))&stateQueued == 0 {
+		return
 	}
-}
-
-// serveAll serves messages until none is left or the mailbox yields. It runs on the
-// dispatcher, and only while the mailbox holds stateRunning.
-func (m *Mailbox) serveAll() {
 	for {
 		switch m.serve() {
 		case serveDrained:
@@ -140,19 +137,14 @@ func (m *Mailbox) serve() (end serveResult) {
 			return serveSpent
 		}
 		var ok bool
-		if message, ok = m.take(m.scheduler.next(waiting)); ok {
-			m.deliver(message)
+		switch message, ok = m.take(m.scheduler.next(waiting)); {
+		case !ok:
+		case m.stopped:
+			m.refuse(message, ReasonStopped)
+		default:
+			m.invoker.InvokeUserMessage(message)
 		}
 	}
-}
-
-// deliver passes a message to the actor, or refuses it when the actor has stopped.
-func (m *Mailbox) deliver(message any) {
-	if m.stopped {
-		m.refuse(message, ReasonStopped)
-		return
-	}
-	m.invoker.InvokeUserMessage(message)
 }
 
 // take returns the next message of band i. It reports false when the band is empty: a
@@ -171,7 +163,9 @@ func (m *Mailbox) take(i int) (any, bool) {
 	if b.remaining == 0 {
 		m.scheduler.claimed &^= bit
 	}
-	m.releaseLong(message)
+	if long := longOf(message); long > 0 {
+		m.longQueued.Add(-long)
+	}
 	return message, true
 }
 

@@ -139,7 +139,10 @@ func drainTime(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // count adds n open conversations like e, and those of the destination of its peer.
 func (s *System) count(e *entry, n int) {
-	e.load.add(n, e.weight)
+	if e.load != nil {
+		e.load.conversations.Add(int64(n))
+		e.load.weight.Add(int64(n * e.weight))
+	}
 	if e.longLived {
 		s.longLived.add(n)
 		return

@@ -354,14 +354,6 @@ func (s *System) Deliver(id performatives.AgentID, m *performatives.Message) err
 	return refusal(m, "", performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %q", id))
 }
 
-// post posts a message of another agent.
-func (c *cell) post(m *performatives.Message) Reason {
-	if m.InReplyTo() != "" {
-		return c.mailbox.postRelated(m, int64(c.live.Load()))
-	}
-	return c.mailbox.post(m)
-}
-
 // HasRun reports whether an agent with that id runs in this process, or has stopped. It
 // remembers the last 1024 stopped agents.
 func (s *System) HasRun(id performatives.AgentID) bool {
@@ -405,33 +397,28 @@ func (f *found) Route(m *performatives.Message) error {
 	return f.sys.Route(m)
 }
 
-// send publishes a message and routes it by r. from is its sender where that sends it, else nil.
+// send publishes a message, seals it and routes it by r. from is its sender where that sends it,
+// else nil.
 func (s *System) send(m *performatives.Message, from *cell, r Router) error {
 	if events.Wants[events.MessageSent](&s.Events) {
 		events.Publish(&s.Events, events.MessageSent{At: s.at(), Message: m})
 	}
-	err := s.route(m, from, r)
+	sealed, err := m, error(nil)
+	switch {
+	case from == nil && s.sealing.Load() && s.seals(m):
+		err = errUnsealed(m)
+	case from != nil && from.spec.Sealer != nil:
+		sealed, err = from.seal(m)
+	}
+	if err == nil {
+		err = r.Route(sealed)
+	}
 	if err == nil {
 		return nil
 	}
 	refused := asRefusal(m, err)
 	s.RecordRefusal(m, refused)
 	return refused
-}
-
-// route seals and routes a message.
-func (s *System) route(m *performatives.Message, from *cell, r Router) error {
-	if from == nil {
-		if s.seals(m) {
-			return errUnsealed(m)
-		}
-		return r.Route(m)
-	}
-	sealed, err := from.seal(m)
-	if err != nil {
-		return err
-	}
-	return r.Route(sealed)
 }
 
 func (s *System) at() events.At { return events.At{Time: time.Now()} }

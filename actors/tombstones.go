@@ -32,7 +32,7 @@ const (
 )
 
 // tombstones holds those of the last ended conversations of an agent. They survive restarts
-// of the agent: an ended conversation stays ended. A nil *tombstones is empty.
+// of the agent: an ended conversation stays ended.
 type tombstones struct {
 	seed   maphash.Seed
 	places map[uint64]uint16 // the places in the ring, by the hashes of the keys
@@ -107,7 +107,15 @@ func (t *tombstones) add(e *entry, of Tombstone) {
 	for key := range g.keys {
 		t.places[key] = uint16(place)
 	}
-	t.shed()
+	for t.bytes > maxReplyBytes { // drop the oldest replies
+		t.oldest %= len(t.ring)
+		if g := &t.ring[t.oldest]; g.bytes > 0 {
+			g.tombstone.Shed()
+			t.bytes -= int(g.bytes)
+			g.bytes = 0
+		}
+		t.oldest++
+	}
 }
 
 // makeRoom returns the place for a tombstone: that of the former one with the same key, a new
@@ -138,19 +146,6 @@ func (t *tombstones) remove(place int) {
 	}
 }
 
-// shed drops replies until they have room.
-func (t *tombstones) shed() {
-	for t.bytes > maxReplyBytes {
-		t.oldest %= len(t.ring)
-		if g := &t.ring[t.oldest]; g.bytes > 0 {
-			g.tombstone.Shed()
-			t.bytes -= int(g.bytes)
-			g.bytes = 0
-		}
-		t.oldest++
-	}
-}
-
 func (t *tombstones) find(k Key) *grave {
 	if place, ok := t.places[t.hash(k)]; ok {
 		return &t.ring[place]
@@ -159,13 +154,3 @@ func (t *tombstones) find(k Key) *grave {
 }
 
 func (*tombstones) withSelf(g *grave) bool { return g.withSelf }
-
-// handle passes m to the tombstone of its conversation, and reports whether there is one
-// that handled it.
-func (t *tombstones) handle(self Self, m *performatives.Message) bool {
-	if t == nil {
-		return false
-	}
-	g := forMessage(t, m)
-	return g != nil && g.tombstone.Receive(self, m)
-}

@@ -24,18 +24,6 @@ func newTurns(d actor.Dispatcher) turns {
 	return t
 }
 
-// schedule adds t to the ordinary queue. order is that of the actor in a simulation.
-func (s *turns) schedule(t task, order uint64) {
-	switch {
-	case s.pool != nil:
-		s.pool.schedule(t)
-	case s.sim != nil:
-		s.sim.add(simTask{order: order, fn: t.run})
-	default:
-		s.dispatcher.Schedule(t.run)
-	}
-}
-
 // scheduleFirst adds t to the express queue, which the dispatcher has.
 func (s *turns) scheduleFirst(t task) {
 	if s.pool != nil {
@@ -71,8 +59,6 @@ type taskQueue struct {
 
 // keptTasks is the largest capacity that an empty queue keeps.
 const keptTasks = 1024
-
-func (q *taskQueue) empty() bool { return q.n == 0 }
 
 func (q *taskQueue) push(t task) {
 	if q.n == len(q.ring) {

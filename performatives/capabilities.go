@@ -95,6 +95,9 @@ func (c Capabilities) UnknownOntology(by AgentID, m *Message) *Refusal {
 	case ActCancel, ActQueryCapabilities, ActInformCapabilities:
 		return nil
 	}
+	if len(c.Ontologies)+len(c.Languages) == 0 { // any
+		return nil
+	}
 	refuse := func(code Code, field string, known []string, got string) *Refusal {
 		return &Refusal{From: by, About: m.ID(), Code: code, Field: field, Text: fmt.Sprintf("%s: want one of %q, got %.128q", field, known, got)}
 	}

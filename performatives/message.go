@@ -124,7 +124,13 @@ func New(e Envelope) (*Message, error) {
 	if is {
 		e.Payload = Raw(parsed)
 	}
-	if err := e.complete(); err != nil {
+	if e.Performative == 0 {
+		e.Performative = actOf(e.Payload)
+	}
+	if e.ConversationID == "" {
+		e.ConversationID = ConversationID(e.ID)
+	}
+	if err := e.validate(); err != nil {
 		return nil, err
 	}
 	m := e.message()
@@ -132,17 +138,6 @@ func New(e Envelope) (*Message, error) {
 		m.marks |= marksParsed
 	}
 	return m, nil
-}
-
-// complete fills in the fields that may be left out, and validates all.
-func (e *Envelope) complete() error {
-	if e.Performative == 0 {
-		e.Performative = actOf(e.Payload)
-	}
-	if e.ConversationID == "" {
-		e.ConversationID = ConversationID(e.ID)
-	}
-	return e.validate()
 }
 
 // message returns a message with the fields of e.
@@ -156,19 +151,14 @@ func (e *Envelope) message() *Message {
 	if e.Language == LanguageJSON {
 		m.marks = marksJSON
 	}
-	if e.hasRare() {
+	if e.MessageType != "" || e.Language != "" && e.Language != LanguageJSON || e.Principal != "" || e.Metadata != nil ||
+		e.Activation != 0 || e.Answers != 0 || !e.Budget.IsZero() {
 		m.rare = &rare{
 			messageType: e.MessageType, language: e.Language, principal: e.Principal, budget: e.Budget,
 			metadata: e.Metadata, activation: e.Activation, answers: e.Answers,
 		}
 	}
 	return m
-}
-
-// hasRare reports whether e has a field that only some messages have.
-func (e *Envelope) hasRare() bool {
-	return e.MessageType != "" || e.Language != "" && e.Language != LanguageJSON || e.Principal != "" || e.Metadata != nil ||
-		e.Activation != 0 || e.Answers != 0 || !e.Budget.IsZero()
 }
 
 // envelope returns the fields of m. They share the metadata of m.

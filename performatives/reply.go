@@ -1,5 +1,7 @@
 package performatives
 
+import "cmp"
+
 // Reply makes the answer of m's receiver to m's sender, in the same conversation. The
 // type of the payload implies the act; for a payload that implies none, use
 // [Message.ReplyAs]. Protocol, trace, priority and language are those of m. InReplyTo and
@@ -32,7 +34,12 @@ func (m *Message) reply(s Stamp, from AgentID, act Performative, payload any) (*
 func (m *Message) ReplyEnvelope(from AgentID, s Stamp, act Performative, payload any) Envelope {
 	e := m.next(s, act, payload)
 	e.Sender, e.Receiver = from, m.sender
-	e.InReplyTo = m.reference(act)
+	e.InReplyTo = string(m.id)
+	switch act { //nolint:exhaustive // the acts for which acl demands the message_id (acl §4.2 to §4.9)
+	case ActTaskAccept, ActTaskReject, ActNotUnderstood, ActInformCapabilities:
+	default:
+		e.InReplyTo = cmp.Or(m.replyWith, e.InReplyTo)
+	}
 	e.Answers = m.rareFields().activation
 	return e
 }
@@ -71,18 +78,4 @@ func (m *Message) next(s Stamp, act Performative, payload any) Envelope {
 		e.ReplyWith = string(s.ID)
 	}
 	return e
-}
-
-// reference returns the InReplyTo of an answer with that act. acl demands the
-// message_id in some answers, and allows the reply_with of the request in others
-// (acl §4.2 to §4.9).
-func (m *Message) reference(act Performative) string {
-	switch act { //nolint:exhaustive // the acts for which acl demands the message_id
-	case ActTaskAccept, ActTaskReject, ActNotUnderstood, ActInformCapabilities:
-		return string(m.id)
-	}
-	if m.replyWith != "" {
-		return m.replyWith
-	}
-	return string(m.id)
 }

@@ -28,8 +28,13 @@ func (e *Envelope) validate() error {
 	if err := e.checkNames(); err != nil {
 		return err
 	}
-	if err := e.checkValues(); err != nil {
-		return err
+	switch {
+	case e.Timestamp.IsZero():
+		return invalid("timestamp", "a time", "nothing")
+	case !e.Priority.Valid():
+		return invalid("priority", "low, normal, high or urgent", e.Priority.String())
+	case e.Trace != "" && !ValidTrace(e.Trace):
+		return invalid("trace", "a W3C traceparent", fmt.Sprintf("%.64q", e.Trace))
 	}
 	return e.checkPayload()
 }
@@ -107,18 +112,6 @@ func unfit(field, s string, limit int) error {
 		return invalid(field, "valid UTF-8", "other bytes")
 	}
 	return invalid(field, "no control characters", "one")
-}
-
-func (e *Envelope) checkValues() error {
-	switch {
-	case e.Timestamp.IsZero():
-		return invalid("timestamp", "a time", "nothing")
-	case !e.Priority.Valid():
-		return invalid("priority", "low, normal, high or urgent", e.Priority.String())
-	case e.Trace != "" && !ValidTrace(e.Trace):
-		return invalid("trace", "a W3C traceparent", fmt.Sprintf("%.64q", e.Trace))
-	}
-	return nil
 }
 
 // ValidTrace reports whether a text has the form of a traceparent (W3C Trace Context §3.2), as the
