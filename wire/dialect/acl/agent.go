@@ -1,7 +1,6 @@
 package acl
 
 import (
-	"encoding/json"
 	"unicode/utf8"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -9,25 +8,22 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
-// agents reads sender and receiver. The form of the sender decides the style.
+// agents reads sender and receiver.
 func (d *decoder) agents() {
-	if v := d.in.Values[memSender]; len(v) > 0 && v[0] == '"' {
-		d.shape.style = IDE
-	}
 	d.out.Sender = d.agent(memSender)
 	d.out.Receiver = d.agent(memReceiver)
 	if d.out.Sender == "" {
 		d.Invalid("sender.agent_id", "the id of an agent", nil)
 	}
-	if d.out.Receiver == "" && d.in.Values[memReceiver] != nil {
+	if d.out.Receiver == "" {
 		d.blank(memReceiver) // an explicit broadcast
 	}
 }
 
 // agent reads an agent, which is an object with an agent_id or a plain string.
 func (d *decoder) agent(m int) performatives.AgentID {
-	switch v := d.in.Values[m]; {
-	case v == nil, jsonscan.IsNull(v):
+	switch v := d.Values[m]; {
+	case jsonscan.IsNone(v):
 		return ""
 	case v[0] == '"':
 		d.shape.plainReceiver = d.shape.plainReceiver || m == memReceiver
@@ -77,7 +73,7 @@ func isSimpleAgent(object []byte) bool {
 // as an object. Each is nil if there is none. The problem of an object with two ids is not empty.
 func splitAgent(object []byte) (id, extra []byte, problem string) {
 	var m exchange.Members
-	s := jsonscan.Scanner{Data: object, Depth: exchange.MaxDepth}
+	s := jsonscan.Scanner{Data: object, Depth: exchange.MaxDepth - 1}
 	if !m.Scan(&s, exchange.Names{"agent_id"}) {
 		return m.Values[0], nil, s.Problem()
 	}
@@ -108,20 +104,11 @@ func (w *writer) agent(m int, id performatives.AgentID, plain bool) {
 	}
 	w.JSON = append(w.JSON, `{"agent_id":`...)
 	w.JSON = jsonscan.AppendQuoted(w.JSON, string(id))
-	if extra, ok := w.m.Metadata(memberNames[m]); ok && w.isAgentExtra(extra) {
-		w.JSON = append(append(w.JSON, ','), extra[1:]...)
-		return
+	if stored, ok := w.m.Metadata(memberNames[m]); ok { // by agentObject, or another value by another dialect
+		if own, extra, problem := splitAgent(stored); problem == "" && own == nil && extra != nil && utf8.Valid(extra) {
+			w.JSON = append(append(w.JSON, ','), extra[1:]...)
+			return
+		}
 	}
 	w.JSON = append(w.JSON, '}')
-}
-
-// isAgentExtra reports whether agentObject stored a member of the metadata. Another
-// dialect may store a member of the same name.
-func (w *writer) isAgentExtra(v json.RawMessage) bool {
-	s := jsonscan.Scanner{Data: v, Depth: exchange.MaxDepth - 1}
-	if s.Peek() != '{' || s.Pos != 0 || !s.Value() || s.Pos != len(v) || !utf8.Valid(v) {
-		return false
-	}
-	id, extra, problem := splitAgent(v)
-	return problem == "" && id == nil && extra != nil
 }

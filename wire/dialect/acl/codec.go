@@ -37,13 +37,14 @@ func (c *Codec) Decode(data []byte) (*performatives.Message, error) {
 // decode also returns the text of the payload, which is a part of data.
 func (c *Codec) decode(data []byte) (*performatives.Message, []byte, *DecodeError) {
 	d := decoder{codec: c}
-	s, bad := exchange.Open(data, c.opts.MaxBytes)
-	if bad == nil && !d.in.scan(&s) {
-		bad = exchange.Broken(s.Problem())
+	d.Names, d.Nested.In, d.Nested.Names = memberNames, memPayload, nestedNames
+	ok := d.Open(data, c.opts.MaxBytes)
+	if jsonscan.Is(d.Values[memSender], '"') {
+		d.shape.style = IDE
 	}
-	if d.Refusal = bad; bad == nil {
+	if ok {
 		if m := d.message(); m != nil {
-			return m, d.in.Values[memPayload], nil
+			return m, d.Values[memPayload], nil
 		}
 	}
 	return nil, nil, d.failure()

@@ -13,9 +13,8 @@ import (
 
 // decoder turns one envelope into a message.
 type decoder struct {
-	exchange.Fault
+	exchange.Reader
 	codec *Codec
-	in    envelope
 	text  strings.Builder // all strings of the message, in one allocation
 	out   performatives.Envelope
 	shape shape
@@ -29,7 +28,7 @@ func (d *decoder) message() *performatives.Message {
 	d.version()
 	d.addressed()
 	d.strings()
-	d.times()
+	d.out.Timestamp, d.out.ReplyBy = d.time(memTimestamp), d.time(memReplyBy)
 	d.stamp()
 	d.metadata()
 	d.payload()
@@ -45,7 +44,7 @@ func (d *decoder) message() *performatives.Message {
 	}
 	m, err := performatives.New(d.out)
 	if err != nil {
-		d.Refusal = exchange.RefusalOf(err)
+		d.Refusal = exchange.Renamed(err, nil)
 		return nil
 	}
 	if sh != nil {
@@ -65,7 +64,7 @@ const maxText = 2 * performatives.MaxIDLength
 // prepare records which members are there, and reserves memory for their text.
 func (d *decoder) prepare() {
 	n := 0
-	for m, v := range d.in.Values {
+	for m, v := range d.Values {
 		if v != nil {
 			d.shape.had |= 1 << m
 		}
@@ -78,25 +77,24 @@ func (d *decoder) prepare() {
 
 // str reads a member that is a string. null and "" count as absent.
 func (d *decoder) str(m int) string {
-	v := d.in.Values[m]
-	if v == nil {
-		return ""
+	s := d.string(memberNames[m], d.Values[m])
+	if s == "" {
+		d.blank(m)
 	}
-	if s := d.string(memberNames[m], v); s != "" {
-		return s
-	}
-	d.blank(m)
-	return ""
+	return s
 }
 
-// blank records a member without information, such as a null, so that it is written again.
+// blank records a member without information, such as a null, so that it is written again. An
+// absent one is not.
 func (d *decoder) blank(m int) {
-	d.shape.blanks = append(d.shape.blanks, blank{m, string(d.in.Values[m])})
+	if v := d.Values[m]; v != nil {
+		d.shape.blanks = append(d.shape.blanks, blank{m, string(v)})
+	}
 }
 
-// string returns the text of a JSON string, "" for null.
+// string returns the text of a JSON string, "" for null. The usual language takes no memory.
 func (d *decoder) string(field string, v []byte) string {
-	if jsonscan.IsNull(v) {
+	if jsonscan.IsNone(v) {
 		return ""
 	}
 	if v[0] != '"' {
@@ -108,13 +106,16 @@ func (d *decoder) string(field string, v []byte) string {
 		d.Invalid(field, "text", v)
 		return ""
 	}
+	if string(s) == performatives.LanguageJSON {
+		return performatives.LanguageJSON
+	}
 	from := d.text.Len()
 	d.text.Write(s)
 	return d.text.String()[from:]
 }
 
 func (d *decoder) act() {
-	v := d.in.Values[memPerformative]
+	v := d.Values[memPerformative]
 	if !jsonscan.Is(v, '"') {
 		d.Invalid("performative", "the name of an act", v)
 	}
@@ -123,7 +124,7 @@ func (d *decoder) act() {
 	if !ok {
 		_, err := performatives.ParsePerformative(string(name))
 		d.Refuse(&performatives.Refusal{
-			Code: performatives.CodeUnknownPerformative, Field: "performative", Text: exchange.RefusalOf(err).Text,
+			Code: performatives.CodeUnknownPerformative, Field: "performative", Text: exchange.Renamed(err, nil).Text,
 		})
 	}
 	d.out.Performative = act
@@ -135,8 +136,8 @@ func (d *decoder) act() {
 // version refuses an mcp_version of a major other than 0 and 1 (addenda §7). Absent or null means
 // [Version].
 func (d *decoder) version() {
-	v := d.in.Values[memVersion]
-	if v == nil || jsonscan.IsNull(v) {
+	v := d.Values[memVersion]
+	if jsonscan.IsNone(v) {
 		return
 	}
 	major, _, _ := strings.Cut(strings.Trim(string(v), `"`), ".")
@@ -165,7 +166,7 @@ func (d *decoder) addressed() {
 }
 
 func (d *decoder) strings() {
-	if d.in.Values[memID] != nil || d.shape.style == Spec {
+	if d.Values[memID] != nil || d.shape.style == Spec {
 		d.out.ID = performatives.MessageID(d.str(memID))
 	}
 	d.out.InReplyTo = d.str(memInReplyTo)
@@ -174,7 +175,7 @@ func (d *decoder) strings() {
 	d.out.Protocol = d.str(memProtocol)
 	d.out.MessageType = d.str(memMessageType)
 	d.out.Trace = d.str(memTrace)
-	d.out.Language = d.language()
+	d.out.Language = d.str(memLanguage)
 	d.out.Ontology = d.str(memOntology)
 	if d.shape.style == IDE && d.out.InReplyTo == "" && d.out.Performative.IsReply() {
 		// The answer of an IDE client refers to its request by the conversation alone,
@@ -184,25 +185,10 @@ func (d *decoder) strings() {
 	}
 }
 
-// language is [decoder.str] without a copy of the usual language.
-func (d *decoder) language() string {
-	if v := d.in.Values[memLanguage]; len(v) > 2 && string(v[1:len(v)-1]) == performatives.LanguageJSON {
-		return performatives.LanguageJSON
-	}
-	return d.str(memLanguage)
-}
-
-func (d *decoder) times() {
-	d.out.Timestamp = d.time(memTimestamp)
-	d.out.ReplyBy = d.time(memReplyBy)
-}
-
 func (d *decoder) time(m int) time.Time {
-	v := d.in.Values[m]
+	v := d.Values[m]
 	switch {
-	case v == nil:
-		return time.Time{}
-	case jsonscan.IsNull(v), string(v) == `""`:
+	case jsonscan.IsNone(v), string(v) == `""`:
 		d.blank(m)
 		return time.Time{}
 	case v[0] != '"':
@@ -234,13 +220,13 @@ func (d *decoder) stamp() {
 
 // metadata collects the members of the envelope without a field.
 func (d *decoder) metadata() {
-	d.KeepAll(d.in.Unknown, &d.out.Metadata, "")
-	if v := d.in.Values[memVersion]; string(v) != `"`+Version+`"` {
+	d.KeepAll(d.Unknown, &d.out.Metadata, "")
+	if v := d.Values[memVersion]; string(v) != `"`+Version+`"` {
 		exchange.Keep(&d.out.Metadata, memberNames[memVersion], v)
 	}
-	if v := d.in.Values[memBudget]; jsonscan.IsNull(v) {
+	if v := d.Values[memBudget]; jsonscan.IsNone(v) {
 		d.blank(memBudget)
-	} else if v != nil {
+	} else {
 		d.out.Budget = performatives.RawContent(bytes.Clone(v))
 	}
 }

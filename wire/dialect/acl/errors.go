@@ -3,6 +3,7 @@ package acl
 import (
 	"cmp"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
@@ -68,9 +69,10 @@ func (e *DecodeError) ended(local performatives.AgentID, s performatives.Stamp) 
 
 // failure returns the stored error together with the readable fields.
 func (d *decoder) failure() *DecodeError {
-	v := &d.in.Values
+	v := &d.Values
 	e := &DecodeError{
 		Refusal:        d.Refusal,
+		Style:          d.shape.style,
 		ID:             performatives.MessageID(exchange.Legible(v[memID])),
 		Sender:         legibleAgent(v[memSender]),
 		Receiver:       legibleAgent(v[memReceiver]),
@@ -79,16 +81,13 @@ func (d *decoder) failure() *DecodeError {
 		inReplyTo:      exchange.Legible(v[memInReplyTo]),
 		payload:        v[memPayload],
 	}
-	if sender := v[memSender]; len(sender) > 0 && sender[0] == '"' {
-		e.Style = IDE
-	}
 	e.Act, _ = actOf([]byte(exchange.Legible(v[memPerformative])), e.Style)
 	d.Refusal.About = e.ID
 	return e
 }
 
 func legibleAgent(v []byte) performatives.AgentID {
-	if len(v) > 0 && v[0] == '{' {
+	if jsonscan.Is(v, '{') {
 		v, _, _ = splitAgent(v)
 	}
 	return performatives.AgentID(exchange.Legible(v))

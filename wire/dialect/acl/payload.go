@@ -15,13 +15,14 @@ import (
 
 // payload decodes the payload, and reads the message's priority from it.
 func (d *decoder) payload() {
-	v := d.in.Values[memPayload]
+	v := d.Values[memPayload]
 	switch {
-	case v == nil:
-		d.absent()
-	case jsonscan.IsNull(v):
+	case jsonscan.IsNone(v):
 		d.blank(memPayload)
-		d.absent()
+		_, registered := d.codec.opts.Registry.MessageTypeAct(d.out.MessageType)
+		if _, err := d.codec.opts.Registry.DecodeTyped(d.out.Performative, d.out.MessageType, d.out.Ontology, nil); registered {
+			d.Refuse(exchange.Renamed(err, nil)) // the type demands a payload
+		}
 	case v[0] != '{':
 		d.Invalid("payload", "an object", v)
 	default:
@@ -30,18 +31,10 @@ func (d *decoder) payload() {
 	}
 }
 
-// absent refuses a missing payload that a registered message type demands.
-func (d *decoder) absent() {
-	_, ok := d.codec.opts.Registry.MessageTypeAct(d.out.MessageType)
-	if _, err := d.codec.opts.Registry.DecodeTyped(d.out.Performative, d.out.MessageType, d.out.Ontology, nil); ok {
-		d.Refuse(exchange.RefusalOf(err))
-	}
-}
-
 func (d *decoder) priority() {
-	p, ok := readPriority(d.in.payload.priority)
+	p, ok := readPriority(d.Nested.Values[nestedPriority])
 	if !ok && d.out.Performative == performatives.ActTaskRequest && d.out.MessageType == "" {
-		d.Wrong("payload.priority", "low, medium, normal, high, urgent or 1 to 5, got %.32s", d.in.payload.priority)
+		d.Wrong("payload.priority", "low, medium, normal, high, urgent or 1 to 5, got %.32s", d.Nested.Values[nestedPriority])
 	}
 	d.out.Priority = p
 }
@@ -58,7 +51,7 @@ func (d *decoder) content(v []byte) {
 		return
 	}
 	d.out.Payload, err = d.codec.opts.Registry.DecodeTyped(d.out.Performative, d.out.MessageType, d.out.Ontology, v)
-	d.Refuse(exchange.RefusalOf(err))
+	d.Refuse(exchange.Renamed(err, nil))
 	if _, raw := d.out.Payload.(performatives.Raw); !raw && d.exact() {
 		d.shape.payload = bytes.Clone(v)
 	}
@@ -68,7 +61,7 @@ func (d *decoder) content(v []byte) {
 // ontology names, as IDE clients write it. The payload of a message type, or of a
 // registered type, is the application's own and never bare.
 func (d *decoder) isBare() bool {
-	if d.shape.style != IDE || d.out.Performative != performatives.ActTaskRequest || d.out.MessageType != "" || d.in.payload.taskType != nil {
+	if d.shape.style != IDE || d.out.Performative != performatives.ActTaskRequest || d.out.MessageType != "" || d.Nested.Values[nestedTask] != nil {
 		return false
 	}
 	// An empty payload decodes to another type if the application has registered one.
@@ -81,7 +74,7 @@ func (d *decoder) isBare() bool {
 // in lower case is written in lower case (addenda §2).
 func (d *decoder) exact() bool {
 	result, ok := d.out.Payload.(performatives.InformResult)
-	return !ok || string(d.in.payload.taskStatus) == `"`+string(result.Status)+`"`
+	return !ok || string(d.Nested.Values[nestedStatus]) == `"`+string(result.Status)+`"`
 }
 
 // lastSegment returns the part of an ontology after its last colon or slash:
@@ -102,16 +95,16 @@ func (w *writer) payload() {
 		return
 	}
 	text, err := w.content(p)
-	var view payloadView
+	var nested exchange.Nested
 	if err == nil && (!w.m.Parsed() || w.m.Priority() != performatives.Normal) {
-		view, err = checkPayload(text)
+		nested, err = checkPayload(text)
 	}
 	if err != nil {
 		w.Fail(fmt.Errorf("payload: %w", err))
 		return
 	}
 	w.name(memPayload)
-	w.prioritized(text, view)
+	w.prioritized(text, nested)
 }
 
 // content returns the JSON of a payload.
@@ -134,24 +127,22 @@ func isBareRequest(t performatives.TaskRequest, ontology string) bool {
 	return t.TaskType == lastSegment(ontology) && t.Description == "" && len(t.Extra) == 0 && !t.Parameters.IsZero()
 }
 
-var (
-	errNoObject = errors.New("want a JSON object")
-	errNoUTF8   = errors.New("want UTF-8")
-)
+var errNoUTF8 = errors.New("want UTF-8")
 
 // checkPayload checks the JSON of a payload. A payload that was made here may contain
 // unchecked JSON.
-func checkPayload(text []byte) (view payloadView, err error) {
+func checkPayload(text []byte) (nested exchange.Nested, err error) {
+	nested.Names = nestedNames
 	s := jsonscan.Scanner{Data: text, Depth: exchange.MaxDepth - 1}
 	switch {
 	case s.Peek() != '{':
-		return view, errNoObject
-	case !view.scan(&s), !s.End():
-		return view, errors.New(s.Problem())
+		return nested, errors.New("want a JSON object")
+	case !nested.Scan(&s), !s.End():
+		return nested, errors.New(s.Problem())
 	case !utf8.Valid(text):
-		return view, errNoUTF8
+		return nested, errNoUTF8
 	}
-	return view, nil
+	return nested, nil
 }
 
 // readPriority reads the value of payload.priority. An absent value, null and "" are Normal.
@@ -165,17 +156,17 @@ func readPriority(v []byte) (performatives.Priority, bool) {
 // prioritized writes the text of a payload with the message's priority in it, unless the
 // priority is Normal or the payload has the same. A member priority with another kind of
 // value belongs to the application, and stays.
-func (w *writer) prioritized(text []byte, view payloadView) {
-	p := w.m.Priority()
-	own, ok := readPriority(view.priority)
+func (w *writer) prioritized(text []byte, nested exchange.Nested) {
+	p, came := w.m.Priority(), nested.Values[nestedPriority]
+	own, ok := readPriority(came)
 	if p == performatives.Normal || own == p || !ok {
 		w.JSON = append(w.JSON, text...)
 		return
 	}
-	if view.priority != nil {
-		at := view.priorityAt
-		w.JSON = jsonscan.AppendQuoted(append(w.JSON, text[:at]...), p.String())
-		w.JSON = append(w.JSON, text[at+len(view.priority):]...)
+	if came != nil {
+		end := nested.Ends[nestedPriority]
+		w.JSON = jsonscan.AppendQuoted(append(w.JSON, text[:end-len(came)]...), p.String())
+		w.JSON = append(w.JSON, text[end:]...)
 		return
 	}
 	rest := bytes.TrimLeft(text[bytes.IndexByte(text, '{')+1:], " \t\r\n")

@@ -44,7 +44,13 @@ func (s *session) Decode(frame []byte, take func(wire.Inbound)) {
 				take(wire.Inbound{Message: m})
 			}
 		}
-		take(s.broken(failed))
+		failed.Sender = cmp.Or(failed.Sender, stranger)
+		in := wire.Inbound{Err: failed.Refusal}
+		// The answer is the receiver's, if that is readable: the peer may await its reply only.
+		if answer := failed.NotUnderstood(cmp.Or(failed.Receiver, s.opts.Local), s.opts.Stamper.Stamp()); answer != nil {
+			in.Answer, _ = s.codec.AppendAs(nil, answer, failed.Style) // it was made here, and therefore marshals
+		}
+		take(in)
 		return
 	}
 	s.style.Store(uint32(StyleOf(m)))
@@ -60,17 +66,6 @@ func (s *session) Decode(frame []byte, take func(wire.Inbound)) {
 // The name does not matter: the connection leads to one peer.
 const stranger = "unknown"
 
-// broken returns the error of a frame that is no message, with the answer to the peer. The answer
-// is the receiver's, if that is readable: the peer may await the reply of this agent only.
-func (s *session) broken(e *DecodeError) wire.Inbound {
-	e.Sender = cmp.Or(e.Sender, stranger)
-	in := wire.Inbound{Err: e.Refusal}
-	if answer := e.NotUnderstood(cmp.Or(e.Receiver, s.opts.Local), s.opts.Stamper.Stamp()); answer != nil {
-		in.Answer, _ = s.codec.AppendAs(nil, answer, e.Style) // it was made here, and therefore marshals
-	}
-	return in
-}
-
 // Encode appends m in the peer's style.
 func (s *session) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	return s.codec.AppendAs(dst, exchange.Signed(m, s.opts.Token), Style(s.style.Load()))
@@ -85,6 +80,6 @@ func (s *session) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 	if answer == nil {
 		return dst
 	}
-	frame, _ := s.codec.AppendAs(dst, answer, StyleOf(in.Message)) // see broken
+	frame, _ := s.codec.AppendAs(dst, answer, StyleOf(in.Message)) // see Decode
 	return frame
 }

@@ -46,19 +46,15 @@ func actOf(name []byte, style Style) (performatives.Performative, bool) {
 	return act, ok
 }
 
+// namesOfIDE has the acts that IDE clients call something else.
+var namesOfIDE = map[performatives.Performative]string{
+	performatives.ActTaskRequest: "REQUEST", performatives.ActTaskAccept: "ACCEPT", performatives.ActTaskReject: "REJECT", performatives.ActInform: "NOTIFY",
+}
+
 // actName returns the name of an act in a style.
 func actName(act performatives.Performative, style Style) string {
-	if style == IDE {
-		switch act { //nolint:exhaustive // the acts that IDE clients call something else
-		case performatives.ActTaskRequest:
-			return "REQUEST"
-		case performatives.ActTaskAccept:
-			return "ACCEPT"
-		case performatives.ActTaskReject:
-			return "REJECT"
-		case performatives.ActInform:
-			return "NOTIFY"
-		}
+	if name, other := namesOfIDE[act]; other && style == IDE {
+		return name
 	}
 	return act.String()
 }

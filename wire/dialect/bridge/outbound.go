@@ -108,7 +108,7 @@ func (s *session) write(dst []byte, m *performatives.Message, x extras) ([]byte,
 // connection loses nothing, so that the peer has the first copy.
 func (s *session) ask(dst []byte, m *performatives.Message) ([]byte, error) {
 	now := s.now()
-	if canceled := s.ahead.Refusal(m, func() time.Time { return now }); canceled != nil {
+	if canceled := s.ahead.Check(m, false, func() time.Time { return now }); canceled != nil {
 		return dst, canceled
 	}
 	if s.asks.Find(m.Sender(), string(m.ID())) != nil {
@@ -130,7 +130,7 @@ func (s *session) withdraw(dst []byte, m *performatives.Message) ([]byte, error)
 	id := m.InReplyTo()
 	switch q := s.parties.Latest(exchange.PartyOf(m)); {
 	case q == nil:
-		s.ahead.Note(m, s.now())
+		s.ahead.Check(m, false, s.now)
 	case q.cancel != nil:
 		return dst, nil
 	default:

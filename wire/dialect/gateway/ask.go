@@ -50,7 +50,7 @@ func (c *codec) appendRequest(dst []byte, q *request, m *performatives.Message, 
 func (c *codec) register(q *request, s performatives.Stamp) (again bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r := c.ahead.Refusal(q.message, func() time.Time { return s.Time }); r != nil {
+	if r := c.ahead.Check(q.message, false, func() time.Time { return s.Time }); r != nil {
 		return false, r
 	}
 	if other := c.parties.Latest(q.party()); other != nil && other.cancel == nil {

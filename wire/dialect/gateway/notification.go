@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -182,7 +183,7 @@ func (c *codec) cancel(dst []byte, m *performatives.Message) ([]byte, error) {
 	c.mu.Lock()
 	q := c.parties.Latest(exchange.PartyOf(m))
 	if q == nil {
-		c.ahead.Note(m, c.stamp().Time)
+		c.ahead.Check(m, false, func() time.Time { return c.stamp().Time })
 	}
 	if q == nil || q.cancel != nil {
 		c.mu.Unlock()

@@ -48,7 +48,7 @@ func within(name string, err error) *performatives.Refusal {
 	if err == nil {
 		return nil
 	}
-	r := *exchange.RefusalOf(err)
+	r := *exchange.Renamed(err, nil)
 	text := strings.TrimPrefix(r.Text, r.Field+": ")
 	r.Field = strings.TrimSuffix("metadata."+name+"."+r.Field, ".")
 	r.Text = r.Field + ": " + text

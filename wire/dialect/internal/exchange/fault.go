@@ -98,25 +98,17 @@ var (
 	}
 )
 
-// RefusalOf returns the refusal in an error of package performatives, or one without details. It is
-// nil for no error.
-func RefusalOf(err error) *performatives.Refusal {
-	if err == nil {
-		return nil
-	}
-	if r := performatives.RefusalOf(err); r != nil {
-		return r
-	}
-	return performatives.Refused(performatives.CodeInvalidPayload, performatives.CodeInvalidPayload.Traits().Text)
-}
-
-// Renamed returns the refusal in an error of package performatives with the field names of a
-// dialect. The members of a renamed field are renamed, too. It is nil for no error.
+// Renamed returns the refusal in an error of package performatives, or one without details, with
+// the field names of a dialect. The members of a renamed field are renamed, too. It is nil for no
+// error.
 func Renamed(err error, names map[string]string) *performatives.Refusal {
 	if err == nil {
 		return nil
 	}
-	r := *RefusalOf(err)
+	r := performatives.Refusal{Code: performatives.CodeInvalidPayload, Text: performatives.CodeInvalidPayload.Traits().Text}
+	if known := performatives.RefusalOf(err); known != nil {
+		r = *known
+	}
 	for theirs, ours := range names {
 		rest, ok := strings.CutPrefix(r.Field, theirs)
 		if !ok || rest != "" && rest[0] != '.' {

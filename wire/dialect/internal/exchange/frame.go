@@ -61,15 +61,14 @@ func (n Names) Find(name []byte) int { return n.findFrom(0, name) }
 
 // findFrom is Find that looks at the names from an index on first.
 func (n Names) findFrom(at int, name []byte) int {
-	for i := at; i < len(n); i++ {
-		if n[i] == string(name) {
-			return i
+	for range n {
+		if at == len(n) {
+			at = 0
 		}
-	}
-	for i := range min(at, len(n)) {
-		if n[i] == string(name) {
-			return i
+		if n[at] == string(name) {
+			return at
 		}
+		at++
 	}
 	return len(n)
 }
@@ -79,7 +78,17 @@ func (n Names) findFrom(at int, name []byte) int {
 type Members struct {
 	Values  [17][]byte // by the index of the name; nil = absent
 	Unknown []Member
+	Nested  Nested
 	next    int // the index after that of the last known name: nearly all members come in order
+}
+
+// Nested has members of the object that is the value of a member. They are found while that is
+// scanned. Of one that occurs twice the last counts, as in encoding/json.
+type Nested struct {
+	In     int   // the index of the member
+	Names  Names // none means no object
+	Values [3][]byte
+	Ends   [3]int // the offsets of the bytes after the values in the scanned data
 }
 
 // Member is a member of an object.
@@ -122,57 +131,62 @@ func (m *Members) Scan(s *jsonscan.Scanner, names Names) bool {
 		return false
 	}
 	for first := true; ; first = false {
-		i, name, more, ok := m.Name(s, names, first)
+		quoted, more, ok := s.Key(first)
+		if !ok || !more {
+			return ok && s.End()
+		}
+		at := s.Pos
+		name, ok := s.Name(quoted)
+		if !ok {
+			return s.Fail(at, "a name without half a surrogate pair")
+		}
+		i := names.findFrom(m.next, name)
+		if i < len(names) && m.Values[i] != nil {
+			return s.Fail(at, "no second "+names[i])
+		}
+		value, ok := m.Nested.taken(s, i)
 		switch {
 		case !ok:
 			return false
-		case !more:
-			return s.End()
-		case !m.Value(s, i, name):
-			return false
+		case i < len(names):
+			m.Values[i], m.next = value, i+1
+		case len(m.Unknown) == MaxUnknown:
+			return s.Fail(at, "no more unknown members")
+		default:
+			m.Unknown = append(m.Unknown, Member{string(name), value})
 		}
 	}
 }
 
-// Name reads the name of the next member of the object that is open at s, and returns its index: -1
-// for an unknown name. It reports false for more at the end of the object.
-func (m *Members) Name(s *jsonscan.Scanner, names Names, first bool) (i int, name []byte, more, ok bool) {
-	quoted, more, ok := s.Key(first)
-	if !ok || !more {
-		return 0, nil, more, ok
+// taken scans the value of the member with an index, and returns its text.
+func (n *Nested) taken(s *jsonscan.Scanner, i int) ([]byte, bool) {
+	if i != n.In || n.Names == nil || s.Peek() != '{' {
+		return s.Taken()
 	}
-	at := s.Pos
-	name, ok = s.Name(quoted)
-	if !ok {
-		return 0, nil, true, s.Fail(at, "a name without half a surrogate pair")
-	}
-	if i = names.findFrom(m.next, name); i == len(names) {
-		return unknown, name, true, true
-	}
-	if m.next = i + 1; m.Values[i] != nil {
-		return i, name, true, s.Fail(at, "no second "+names[i])
-	}
-	return i, name, true, true
+	from := s.Pos
+	ok := n.Scan(s)
+	return s.Data[from:s.Pos], ok
 }
 
-// unknown is the index of a name that is not known.
-const unknown = -1
-
-// Value reads the value of the member with that index and name.
-func (m *Members) Value(s *jsonscan.Scanner, i int, name []byte) bool {
-	at := s.Pos
-	value, ok := s.Taken()
-	switch {
-	case !ok:
+// Scan finds the members of the object at s. After false, s has the error.
+func (n *Nested) Scan(s *jsonscan.Scanner) bool {
+	if !s.Open('{') {
 		return false
-	case i != unknown:
-		m.Values[i] = value
-		return true
-	case len(m.Unknown) == MaxUnknown:
-		return s.Fail(at, "no more unknown members")
 	}
-	m.Unknown = append(m.Unknown, Member{string(name), value})
-	return true
+	for first := true; ; first = false {
+		quoted, more, ok := s.Key(first)
+		if !ok || !more {
+			return ok
+		}
+		name, _ := s.Name(quoted)
+		value, ok := s.Taken()
+		if !ok {
+			return false
+		}
+		if i := n.Names.Find(name); i < len(n.Names) {
+			n.Values[i], n.Ends[i] = value, s.Pos
+		}
+	}
 }
 
 // Reader reads the members of an envelope. It stores the first error.

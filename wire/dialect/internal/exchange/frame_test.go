@@ -89,7 +89,7 @@ func TestRenamed(t *testing.T) {
 			t.Errorf("%+v becomes %+v", err, r)
 		}
 	}
-	if r := exchange.RefusalOf(errNone); r.Code != performatives.CodeInvalidPayload || strings.Contains(r.Text, "secret") {
+	if r := exchange.Renamed(errNone, nil); r.Code != performatives.CodeInvalidPayload || strings.Contains(r.Text, "secret") {
 		t.Errorf("another error becomes %+v", r)
 	}
 }

@@ -287,9 +287,7 @@ func (h Handover[R]) Adopt(requests []byte) error {
 	}
 	for _, x := range open {
 		h.Calls.Add(x)
-		if r := x.request(); r.Cancel != "" {
-			h.Calls.AddCancel(x, r.Cancel, r.CancelRef)
-		}
+		h.Calls.AddCancel(x, x.request().Cancel, x.request().CancelRef)
 	}
 	return nil
 }
@@ -342,12 +340,7 @@ func (i *Index[K, R]) put(x R, in bool) {
 func (i *Index[K, R]) Latest(k K) R { return i.entries[k].latest }
 
 // Oldest returns the request with that key that was added first, or nil.
-func (i *Index[K, R]) Oldest(k K) R {
-	if e := i.entries[k]; len(e.before) > 0 {
-		return e.before[0]
-	}
-	return i.entries[k].latest
-}
+func (i *Index[K, R]) Oldest(k K) R { return i.Any(k, func(R) bool { return true }) }
 
 // Any returns the oldest request with that key for which fits reports true, or nil.
 func (i *Index[K, R]) Any(k K, fits func(R) bool) R {

@@ -25,13 +25,10 @@ type dated[V any] struct {
 // Put adds an entry, or replaces the one with that key. When one half is full, the other, with the
 // oldest entries, is dropped.
 func (m *Recent[K, V]) Put(k K, v V, now time.Time) {
-	if len(m.young) >= MaxRecent/2 {
-		m.young, m.old = nil, m.young
+	if m.young == nil || len(m.young) >= MaxRecent/2 {
+		m.young, m.old = make(map[K]dated[V]), m.young
 	}
 	delete(m.old, k)
-	if m.young == nil {
-		m.young = make(map[K]dated[V])
-	}
 	m.young[k] = dated[V]{v, now.Add(recentLifetime)}
 }
 
@@ -41,10 +38,7 @@ func (m *Recent[K, V]) Get(k K, now time.Time) (v V, ok bool) {
 	if !ok {
 		e, ok = m.old[k]
 	}
-	if !ok || now.After(e.expires) {
-		return v, false
-	}
-	return e.value, true
+	return e.value, ok && !now.After(e.expires)
 }
 
 // Len returns the number of entries, with those that have expired.
@@ -97,35 +91,22 @@ type Cancels struct {
 	early Recent[Party, struct{}] // by the message_id or the reply_with of the request
 }
 
-// Check notes a CANCEL of this node whose request is not known to be written. For any other message
-// it returns what Refusal does.
+// Check notes a CANCEL of this node whose request is not known to be written. It returns the
+// refusal of a request whose CANCEL was noted, or of a copy of that, and nil for any other message.
+// A CANCEL without in_reply_to names no request, and is not noted. Now is called if there are any.
 func (c *Cancels) Check(m *performatives.Message, known bool, now func() time.Time) *performatives.Refusal {
-	if m.Performative() != performatives.ActCancel {
-		return c.Refusal(m, now)
+	if m.Performative() == performatives.ActCancel {
+		if !known && m.InReplyTo() != "" {
+			c.early.Put(Between(m.Sender(), m.Receiver(), m.InReplyTo()), struct{}{}, now())
+		}
+		return nil
 	}
-	if !known {
-		c.Note(m, now())
-	}
-	return nil
-}
-
-// Note remembers a CANCEL whose request has not been written. One without in_reply_to names no
-// request, and is not remembered.
-func (c *Cancels) Note(cancel *performatives.Message, now time.Time) {
-	if cancel.InReplyTo() != "" {
-		c.early.Put(Between(cancel.Sender(), cancel.Receiver(), cancel.InReplyTo()), struct{}{}, now)
-	}
-}
-
-// Refusal returns the refusal of a request whose CANCEL was noted, and nil for all others. A copy
-// of the request is refused, too.
-func (c *Cancels) Refusal(request *performatives.Message, now func() time.Time) *performatives.Refusal {
 	if c.early.Len() == 0 {
 		return nil
 	}
-	for _, name := range [...]string{string(request.ID()), request.ReplyWith()} {
-		if _, early := c.early.Get(Between(request.Sender(), request.Receiver(), name), now()); early {
-			return Canceled(request.ID())
+	for _, name := range [...]string{string(m.ID()), m.ReplyWith()} {
+		if _, early := c.early.Get(Between(m.Sender(), m.Receiver(), name), now()); early {
+			return Canceled(m.ID())
 		}
 	}
 	return nil

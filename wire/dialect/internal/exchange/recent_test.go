@@ -104,10 +104,10 @@ func TestCancels(t *testing.T) {
 			t.Fatal(err)
 		}
 		var c Cancels
-		if r := c.Refusal(m, at); r != nil {
+		if r := c.Check(m, false, at); r != nil {
 			t.Errorf("refused without a CANCEL: %v", r)
 		}
-		if r := c.Check(cancel, true, at); r != nil || c.Refusal(m, at) != nil {
+		if r := c.Check(cancel, true, at); r != nil || c.Check(m, false, at) != nil {
 			t.Error("the CANCEL of a request that was written is noted")
 		}
 		if r := c.Check(cancel, false, at); r != nil {
@@ -119,11 +119,11 @@ func TestCancels(t *testing.T) {
 			}
 		}
 		for _, other := range []*performatives.Message{request("m-2", "", "B"), request("m-1", m.ReplyWith(), "C")} {
-			if r := c.Refusal(other, at); r != nil {
+			if r := c.Check(other, false, at); r != nil {
 				t.Errorf("%s to %s is refused", other.ID(), other.Receiver())
 			}
 		}
-		if r := c.Refusal(m, func() time.Time { return noon.Add(2 * recentLifetime) }); r != nil {
+		if r := c.Check(m, false, func() time.Time { return noon.Add(2 * recentLifetime) }); r != nil {
 			t.Error("the CANCEL has not expired")
 		}
 	}
