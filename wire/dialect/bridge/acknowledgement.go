@@ -17,7 +17,7 @@ const (
 // acknowledges reports whether the sender of a message of the peer has agreed to acknowledgements.
 // The session's lock is held.
 func (s *session) acknowledges(m *performatives.Message) bool {
-	return s.agreedBetween(m.Receiver(), m.Sender()).has(extensionAcknowledgement)
+	return s.agreedBetween(m.Receiver(), m.Sender()).Has(extensionAcknowledgement)
 }
 
 // notice returns a notification about a message of the peer: an ack without an error, or a nack.
@@ -27,8 +27,8 @@ func (s *session) notice(m *performatives.Message, event string, err error) []by
 	b.Text(notificationEvent, event)
 	b.Open(notificationData)
 	if err != nil {
-		f := faultOf(wire.AsRefusal(err))
-		f.text = cmp.Or(f.text, f.code.Traits().Text)
+		f := fault{Refusal: *wire.AsRefusal(err)}
+		f.Text = cmp.Or(f.Text, f.Code.Traits().Text)
 		f.write(&b)
 	}
 	b.End()

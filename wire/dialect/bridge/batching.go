@@ -18,8 +18,8 @@ func (s *session) batches(frame []byte) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, h := range s.hellos.byAgent {
-		if h.extensions.has(extensionBatching) {
+	for _, h := range s.hellos {
+		if h.extensions.Has(extensionBatching) {
 			return true
 		}
 	}

@@ -51,7 +51,12 @@ func (d *decoder) inflated(v []byte) []byte {
 		return nil
 	}
 	limit := d.codec.opts.MaxBytes
-	out, err := inflate(jsonscan.Text(jsonscan.Member(v, encodedData)), int64(limit)+1)
+	text := strings.NewReader(jsonscan.Text(jsonscan.Member(v, encodedData)))
+	z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, text))
+	var out []byte
+	if err == nil {
+		out, err = io.ReadAll(io.LimitReader(z, int64(limit)+1))
+	}
 	s := jsonscan.Scanner{Data: out, Depth: exchange.MaxDepth - 1}
 	switch {
 	case err != nil:
@@ -62,13 +67,4 @@ func (d *decoder) inflated(v []byte) []byte {
 		d.WrongAs(performatives.CodeParsingError, field(encodedData), "a compressed JSON object")
 	}
 	return bytes.TrimSpace(out)
-}
-
-// inflate returns the first bytes of what a text in base64 has compressed, at most limit.
-func inflate(text string, limit int64) ([]byte, error) {
-	z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(text)))
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(io.LimitReader(z, limit))
 }

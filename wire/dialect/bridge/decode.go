@@ -37,9 +37,16 @@ func (d *decoder) message() *performatives.Message {
 	d.shape.had, d.shape.blanks = d.Had()
 	d.messageType()
 	d.ids()
-	d.timestamp()
+	if jsonscan.IsNone(d.Values[memTimestamp]) {
+		d.out.Timestamp = d.arrival()
+	} else {
+		d.out.Timestamp = d.Time(memTimestamp)
+	}
 	d.priority()
-	d.unknown()
+	d.KeepAll(d.Unknown, &d.out.Metadata, "")
+	if d.kind != kindHandshakeResponse {
+		exchange.Keep(&d.out.Metadata, memberNames[memAccepted], d.Values[memAccepted])
+	}
 	d.metadata()
 	if d.Refusal != nil {
 		return nil
@@ -103,15 +110,6 @@ func (d *decoder) ids() {
 // noReference is the InReplyTo of an error without a correlation_id, which its act demands.
 const noReference = "unknown"
 
-// timestamp reads the time. A message without one has that of its arrival.
-func (d *decoder) timestamp() {
-	if jsonscan.IsNone(d.Values[memTimestamp]) {
-		d.out.Timestamp = d.arrival()
-		return
-	}
-	d.out.Timestamp = d.Time(memTimestamp)
-}
-
 // arrival returns the time at which the message was read.
 func (d *decoder) arrival() time.Time {
 	if d.now.IsZero() {
@@ -137,14 +135,6 @@ func (d *decoder) priority() {
 	}
 }
 
-// unknown collects the members of the envelope without a field.
-func (d *decoder) unknown() {
-	d.KeepAll(d.Unknown, &d.out.Metadata, "")
-	if v := d.Values[memAccepted]; v != nil && d.kind != kindHandshakeResponse {
-		exchange.Keep(&d.out.Metadata, memberNames[memAccepted], v)
-	}
-}
-
 // payload reads the payload, whose members depend on the message type.
 func (d *decoder) payload() {
 	v := d.Values[memPayload]
@@ -159,7 +149,8 @@ func (d *decoder) payload() {
 	m := d.members(rules[d.kind], "payload", v, &rest)
 	switch d.kind {
 	case kindHandshakeRequest:
-		d.handshakeRequest(v)
+		d.itself(performatives.ActQueryCapabilities)
+		d.out.Payload = performatives.QueryCapabilities{Type: performatives.QuerySummary, Capabilities: d.capabilities(v), Schemas: true}
 	case kindHandshakeResponse:
 		d.handshakeResponse(v)
 	case kindRequest:

@@ -49,9 +49,6 @@ func (w *writer) exact() bool {
 	return w.shape.of == w.Message && w.Kind == w.shape.kind
 }
 
-// now returns the time of writing.
-func (w *writer) now() time.Time { return w.codec.opts.Stamper.Stamp().Time }
-
 // text writes a member of the envelope that is a string.
 func (w *writer) text(m int, s string) { w.Text(memberNames[m], s) }
 
@@ -70,7 +67,7 @@ func (w *writer) message() {
 	w.optional(memCorrelation, w.correlation)
 	w.priority()
 	w.payload()
-	if w.Kind == kindHandshakeResponse && (w.shape.kind != w.Kind || w.shape.accepted[0]) {
+	if w.Kind == kindHandshakeResponse && (w.shape.kind != w.Kind || w.shape.had.Has(memAccepted)) {
 		w.Value(memberNames[memAccepted], m.Performative() != performatives.ActRefuse)
 	}
 	w.metadata()
@@ -86,7 +83,7 @@ func (w *writer) optional(m int, s string) {
 	case w.shape != unread && !w.shape.blanks.Has(m) && w.shape.of == w.Message:
 		w.text(m, "")
 	default:
-		w.null(memberNames[m])
+		w.orNull(memberNames[m], nil)
 	}
 }
 
@@ -94,7 +91,7 @@ func (w *writer) timestamp() {
 	switch {
 	case w.exact() && !w.shape.had.Has(memTimestamp):
 	case w.exact() && w.shape.blanks.Has(memTimestamp):
-		w.null(memberNames[memTimestamp])
+		w.orNull(memberNames[memTimestamp], nil)
 	default:
 		w.text(memTimestamp, exchange.FormatTime(w.Message.Timestamp()))
 	}
@@ -139,7 +136,7 @@ func (w *writer) content() {
 	w.JSON = append(w.JSON, '{')
 	switch w.Kind {
 	case kindHandshakeRequest:
-		w.handshakeRequest()
+		w.capabilities(exchange.Content[performatives.QueryCapabilities](&w.Builder, w.Message).Capabilities, "the")
 	case kindHandshakeResponse:
 		w.handshakeResponse()
 	case kindRequest:
@@ -192,21 +189,29 @@ func wordless(m *performatives.Message, why string) error {
 	}
 }
 
-// choose sets the kind of the message and its usual act.
+// choose sets the kind of the message, its correlation_id and its usual act.
 func (w *writer) choose() {
 	act := w.Message.Performative()
 	if w.Kind = w.shape.kind; w.shape.act != act || w.extras.answers || w.extras.handshake {
 		w.Kind = w.kindFor()
 	}
-	w.correlation = w.correlated()
-	word := ""
-	if w.Kind == kindError {
-		f := w.fault()
-		word = cmp.Or(f.word, ErrorCodes.Of(f.code))
+	switch m := w.Message; {
+	case m.InReplyTo() == noReference && act.IsReply():
+	case m.InReplyTo() != "":
+		w.correlation = m.InReplyTo()
+	case w.Kind == kindRequest || w.Kind == kindHandshakeRequest: // the peer's own; see session.resolveRequest
+		v, _ := m.Metadata(memberNames[memCorrelation])
+		w.correlation = jsonscan.Text(v)
 	}
-	w.act = usualAct(w.Kind, word, act != performatives.ActRefuse)
-	if w.correlation != "" && w.Message.MessageType() == "" && act == performatives.ActCancel {
+	switch {
+	case w.Kind == kindError:
+		f := w.fault()
+		w.act = usualRefusal(cmp.Or(f.word, ErrorCodes.Of(f.Code)))
+	case w.Kind == kindHandshakeResponse && act == performatives.ActRefuse,
+		w.correlation != "" && w.Message.MessageType() == "" && act == performatives.ActCancel:
 		w.act = act
+	default:
+		w.act = usualActs[w.Kind]
 	}
 }
 
@@ -240,19 +245,4 @@ func (w *writer) kindFor() string {
 func refusesHandshake(m *performatives.Message) bool {
 	r, err := exchange.PayloadAs[performatives.Refuse](m)
 	return err == nil && r.Extra[capsID] != nil
-}
-
-// correlated returns the correlation_id, or nothing.
-func (w *writer) correlated() string {
-	m := w.Message
-	switch {
-	case m.InReplyTo() == noReference && m.Performative().IsReply():
-		return ""
-	case m.InReplyTo() != "":
-		return m.InReplyTo()
-	case w.Kind == kindRequest || w.Kind == kindHandshakeRequest: // the peer's own; see session.resolveRequest
-		v, _ := m.Metadata(memberNames[memCorrelation])
-		return jsonscan.Text(v)
-	}
-	return ""
 }

@@ -50,7 +50,7 @@ func refusesSealed(t *testing.T, p *peer, m *performatives.Message) {
 	before := p.codec.(*session).asks.Len()
 	out, err := p.codec.Encode([]byte("before"), m)
 	r := performatives.RefusalOf(err)
-	if r == nil || r.Code != performatives.CodeIncapable || r.About != m.ID() || r.Field != "metadata.message_type" || !strings.Contains(r.Text, extensionEncryption) {
+	if r == nil || r.Code != performatives.CodeIncapable || r.About != m.ID() || r.Field != "metadata.message_type" || !strings.Contains(r.Text, extensionNames[extensionEncryption]) {
 		t.Errorf("%s: got %v", m.Performative(), err)
 	}
 	if string(out) != "before" {
@@ -222,7 +222,7 @@ func TestSealedMessagesWaitForTheHandshake(t *testing.T) {
 			if items[1].Err == nil || !errors.Is(items[1].Err, performatives.CodeIncapable) || items[1].Answer != nil {
 				t.Errorf("the INFORM: %+v", items[1])
 			}
-			if s.hellos.held != 0 || s.asks.Len() != 1 || s.parties.Len() != 1 {
+			if s.held != 0 || s.asks.Len() != 1 || s.parties.Len() != 1 {
 				t.Errorf("pending: %+v, %+v", s.asks, s.hellos)
 			}
 			refusesSealed(t, p, sealedMessage(t, performatives.ActRequest))

@@ -45,18 +45,8 @@ var allKinds = strings.Join(messageTypes, ", ")
 // refusals has the acts that travel as an error.
 var refusals = exchange.Refusals | exchange.SetOf(performatives.ActRejectProposal)
 
-// usualAct returns the act of a message of that kind without metadata.performative (addenda §2).
-// code is that of an error; accepted is that of a handshake_response.
-func usualAct(k, code string, accepted bool) performatives.Performative {
-	switch {
-	case k == kindError:
-		return usualRefusal(code)
-	case k == kindHandshakeResponse && !accepted:
-		return performatives.ActRefuse
-	}
-	return usualActs[k]
-}
-
+// usualActs has the acts of messages without metadata.performative (addenda §2). That of an error
+// depends on its code, and a handshake_response that does not accept is a REFUSE.
 var usualActs = map[string]performatives.Performative{
 	kindHandshakeRequest: performatives.ActQueryCapabilities, kindHandshakeResponse: performatives.ActInformCapabilities,
 	kindRequest: performatives.ActTaskRequest, kindResponse: performatives.ActInformResult, kindNotification: performatives.ActInform,
@@ -70,7 +60,7 @@ type shape struct {
 	had      exchange.Set[int]      // the members of the envelope
 	blanks   exchange.Set[int]      // the members that are null
 	priority string                 // the JSON of the priority; empty = its usual name
-	accepted [2]bool                // a handshake_response has it beside the payload, and in it
+	accepted bool                   // a handshake_response has it in the payload
 	code     string                 // the error_code
 	timeout  string                 // the JSON of the timeout
 	replyBy  time.Time              // what the timeout became

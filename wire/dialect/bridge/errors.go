@@ -108,31 +108,23 @@ func reasonOf(word string, details []byte) performatives.Code {
 	return ErrorCodes.Read(word, jsonscan.Text(jsonscan.Member(details, detailsReason)))
 }
 
-// fault is an error in the form of this dialect.
+// fault is a refusal of this node in the form of this dialect.
 type fault struct {
-	code    performatives.Code
-	word    string // the error_code; empty = that of code
-	text    string
+	performatives.Refusal
+	word    string // the error_code; empty = that of the code
 	kind    []byte // the error_type as JSON; nil = that of the code
 	details []byte // of another peer, as JSON; nil = none
-	field   string
-	again   int64  // the retry_after_ms; 0 = none
 	tool    string // the tool that the failed request has named
 	tools   []string
 	content []byte // the payload of an application's message type; nil = none
 	rest    performatives.Members
 }
 
-// faultOf returns the error that a refusal of this node is.
-func faultOf(r *performatives.Refusal) fault {
-	return fault{code: r.Code, text: r.Text, field: r.Field, again: performatives.RetryAfterMillis(r.RetryAfter)}
-}
-
 // write writes the members of the payload of an error.
 func (f fault) write(b *jsonscan.Builder) {
-	word := cmp.Or(f.word, ErrorCodes.Of(f.code))
+	word := cmp.Or(f.word, ErrorCodes.Of(f.Code))
 	b.Text(errorCode, word)
-	b.Text(errorMessage, f.text)
+	b.Text(errorMessage, f.Text)
 	switch {
 	case f.kind != nil:
 		b.Checked(errorType, f.kind)
@@ -145,20 +137,20 @@ func (f fault) write(b *jsonscan.Builder) {
 
 // detailed writes the details of an error: those of the peer that made it, else our own.
 func (f fault) detailed(b *jsonscan.Builder, word string) {
-	var had performatives.Members
-	if jsonscan.Is(f.details, '{') {
-		jsonscan.Read(f.details, exchange.Rest(&had, nil))
-	} else if jsonscan.IsNull(f.details) && f.reasonless(word) {
+	plain := f.Code == "" || string(f.Code) == word || f.Code == reasonOf(word, nil) // the error_code says all
+	if plain && jsonscan.IsNull(f.details) {
 		b.Raw(errorDetails, f.details)
 		return
 	}
+	var had performatives.Members
+	jsonscan.Read(f.details, exchange.Rest(&had, nil))
 	b.Open(errorDetails)
-	if !f.reasonless(word) {
-		b.Text(detailsReason, string(f.code))
+	if !plain {
+		b.Text(detailsReason, string(f.Code))
 		delete(had, detailsReason)
 	}
-	if f.field != "" && had[detailsField] == nil {
-		b.Text(detailsField, f.field)
+	if f.Field != "" && had[detailsField] == nil {
+		b.Text(detailsField, f.Field)
 	}
 	if f.tool != "" && had[detailsTool] == nil {
 		b.Text(detailsTool, f.tool)
@@ -166,8 +158,8 @@ func (f fault) detailed(b *jsonscan.Builder, word string) {
 	if len(f.tools) > 0 && had[detailsTools] == nil {
 		b.Value(detailsTools, f.tools)
 	}
-	if f.again != 0 {
-		b.Value(performatives.MemberRetryAfter, f.again)
+	if again := performatives.RetryAfterMillis(f.RetryAfter); again != 0 {
+		b.Value(performatives.MemberRetryAfter, again)
 		delete(had, performatives.MemberRetryAfter)
 	}
 	if f.content != nil {
@@ -177,26 +169,20 @@ func (f fault) detailed(b *jsonscan.Builder, word string) {
 	b.End()
 }
 
-// reasonless reports whether the error_code says all about the reason.
-func (f fault) reasonless(word string) bool {
-	return f.code == "" || string(f.code) == word || f.code == reasonOf(word, nil)
-}
-
 // fault returns the error that the refusal m is.
 func (w *writer) fault() fault {
 	m := w.Message
 	if m.MessageType() != "" {
 		return w.typedFault()
 	}
-	r := m.AsRefusal()
-	f := faultOf(r)
-	f.text, f.tool, f.tools = exchange.OfParameters(r.Text, requestArguments), w.extras.tool, w.extras.tools
+	f := fault{Refusal: *m.AsRefusal(), tool: w.extras.tool, tools: w.extras.tools}
+	f.Text = exchange.OfParameters(f.Text, requestArguments)
 	_, f.rest, _ = performatives.RefusalIn(m.Payload())
 	f.kind, f.details = f.rest[errorType], f.rest[errorDetails]
-	if f.text == "" && w.shape == unread {
-		f.text = r.Code.Traits().Text
+	if f.Text == "" && w.shape == unread {
+		f.Text = f.Code.Traits().Text
 	}
-	if reasonOf(w.shape.code, f.details) == r.Code {
+	if reasonOf(w.shape.code, f.details) == f.Code {
 		f.word = w.shape.code
 	}
 	return f
@@ -214,15 +200,15 @@ func typedWord(act performatives.Performative) string {
 func (w *writer) typedFault() fault {
 	m, rest := w.Message, w.restOf()
 	f := fault{
-		word: cmp.Or(jsonscan.Text(rest[errorCode]), typedWord(m.Performative())), text: cmp.Or(jsonscan.Text(rest[errorMessage]), m.MessageType()), kind: rest[errorType],
-		rest: rest, tool: w.extras.tool,
+		Refusal: performatives.Refusal{Text: cmp.Or(jsonscan.Text(rest[errorMessage]), m.MessageType())},
+		word:    cmp.Or(jsonscan.Text(rest[errorCode]), typedWord(m.Performative())), kind: rest[errorType], rest: rest, tool: w.extras.tool,
 	}
 	if m.Payload() == nil {
 		return f
 	}
 	if _, _, own := performatives.RefusalIn(m.Payload()); own { // the application has no payload of its own
 		r := m.AsRefusal()
-		f.word, f.code, f.text = "", r.Code, r.Text
+		f.word, f.Code, f.Text = "", r.Code, r.Text
 	}
 	w.Marshal(m.Payload())
 	f.content = w.Payload
@@ -254,7 +240,7 @@ func (e *DecodeError) Answer(from performatives.AgentID, s performatives.Stamp) 
 	if e.Type == kindError {
 		return nil
 	}
-	return errorFrame(from, e.Sender, string(e.ID), s, faultOf(e.Refusal))
+	return errorFrame(from, e.Sender, string(e.ID), s, fault{Refusal: *e.Refusal})
 }
 
 // failure returns the stored error together with the readable fields.

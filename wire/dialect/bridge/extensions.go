@@ -5,6 +5,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // capsExtensions is the member of a handshake with the extensions: in a handshake_request those
@@ -12,33 +13,33 @@ import (
 // The values are objects with parameters.
 const capsExtensions = "extensions"
 
-// The extensions. docs/bridge-extensions.md has their formats.
+// The extensions, as indexes of their names. docs/bridge-extensions.md has their formats.
 const (
-	extensionProgress        = "progress"
-	extensionCompression     = "compression"
-	extensionRouting         = "routing"
-	extensionAcknowledgement = "acknowledgement"
-	extensionBatching        = "batching"
-	extensionEncryption      = "encryption"
+	extensionAcknowledgement = iota
+	extensionBatching
+	extensionCompression
+	extensionEncryption
+	extensionProgress
+	extensionRouting
 )
+
+var extensionNames = exchange.Names{"acknowledgement", "batching", "compression", "encryption", "progress", "routing"}
 
 // parameters has the extensions with parameters: the member, which is a list, and its one element
 // that this end supports.
-var parameters = map[string]struct{ member, name string }{
+var parameters = map[int]struct{ member, name string }{
 	extensionCompression: {"methods", methodGzip},
 	extensionEncryption:  {"formats", performatives.TypeSealed},
 }
 
-// extensions is a set of the names of extensions, sorted.
-type extensions []string
-
-func (e extensions) has(name string) bool { return slices.Contains(e, name) }
+// extensions is a set of extensions.
+type extensions = exchange.Set[int]
 
 // supported returns the extensions that this end offers.
 func (s *session) supported() extensions {
-	all := extensions{extensionAcknowledgement, extensionBatching, extensionCompression, extensionEncryption, extensionProgress}
-	if s.node != "" {
-		all = append(all, extensionRouting)
+	all := extensions(1<<len(extensionNames) - 1)
+	if s.node == "" {
+		all &^= 1 << extensionRouting
 	}
 	return all
 }
@@ -46,28 +47,31 @@ func (s *session) supported() extensions {
 // agreeable returns the supported extensions among the offered ones.
 func (s *session) agreeable(offer []byte) (out extensions) {
 	all := s.supported()
-	jsonscan.Read(offer, func(name string, v []byte) {
-		p, has := parameters[name]
+	for name, v := range jsonscan.Members(offer) {
+		i := extensionNames.Find(name)
+		p, has := parameters[i]
 		names, _ := jsonscan.Texts(jsonscan.Member(v, p.member))
-		if all.has(name) && jsonscan.Is(v, '{') && !out.has(name) && (!has || slices.Contains(names, p.name)) {
-			out = append(out, name)
+		if all.Has(i) && jsonscan.Is(v, '{') && (!has || slices.Contains(names, p.name)) {
+			out |= 1 << i
 		}
-	})
-	slices.Sort(out)
+	}
 	return out
 }
 
-// appendTo writes the member of a handshake.
-func (e extensions) appendTo(b *jsonscan.Builder) {
-	b.Open(capsExtensions)
-	for _, name := range e {
-		b.Open(name)
-		if p, has := parameters[name]; has {
-			b.Value(p.member, []string{p.name})
+// extensions writes the member of a handshake.
+func (w *writer) extensions() {
+	w.Open(capsExtensions)
+	for i, name := range extensionNames {
+		if !w.extras.extensions.Has(i) {
+			continue
 		}
-		b.End()
+		w.Open(name)
+		if p, has := parameters[i]; has {
+			w.Value(p.member, []string{p.name})
+		}
+		w.End()
 	}
-	b.End()
+	w.End()
 }
 
 // agreedBetween returns the extensions that both ends use in messages between an agent of this end
@@ -77,20 +81,20 @@ func (s *session) agreedBetween(own, agent performatives.AgentID) extensions {
 	if s.opts.Initiator {
 		agent = own
 	}
-	if h := s.hellos.byAgent[agent.Fold()]; h != nil {
+	if h := s.hellos[agent.Fold()]; h != nil {
 		return h.extensions
 	}
-	return nil
+	return 0
 }
 
 // agreed reports whether both ends use an extension in a message of the peer that is being read.
 // One without a receiver is for the agent that has asked. The session's lock is held.
-func (d *decoder) agreed(extension string) bool {
+func (d *decoder) agreed(extension int) bool {
 	own := d.out.Receiver
 	if q := d.session.askFor(d.correlation, own); own == "" && q != nil {
 		own = q.message.Sender()
 	}
-	return d.session.agreedBetween(own, d.out.Sender).has(extension)
+	return d.session.agreedBetween(own, d.out.Sender).Has(extension)
 }
 
 // progressed reports whether a notification is the progress of a request of this node. The
@@ -100,7 +104,7 @@ func (s *session) progressed(d *decoder, event string) bool {
 		return false
 	}
 	q := s.askFor(d.correlation, d.out.Receiver)
-	return q != nil && s.agreedBetween(q.message.Sender(), d.out.Sender).has(extensionProgress)
+	return q != nil && s.agreedBetween(q.message.Sender(), d.out.Sender).Has(extensionProgress)
 }
 
 // Extension encryption: messages with sealed payloads, which only their receivers can read. The
@@ -110,7 +114,7 @@ func (s *session) progressed(d *decoder, event string) bool {
 func (s *session) checkSealed(d *decoder) {
 	if performatives.IsSealedType(d.out.MessageType) && !d.agreed(extensionEncryption) {
 		d.Wrong("metadata.message_type",
-			"another one than %.64q: the handshake has not agreed on the extension %s", d.out.MessageType, extensionEncryption)
+			"another one than %.64q: the handshake has not agreed on the extension %s", d.out.MessageType, extensionNames[extensionEncryption])
 	}
 }
 
@@ -119,13 +123,13 @@ func (s *session) checkSealed(d *decoder) {
 func refuseSealed(m *performatives.Message) *performatives.Refusal {
 	return &performatives.Refusal{
 		Code: performatives.CodeIncapable, About: m.ID(), Field: "metadata.message_type",
-		Text: "the peer takes no sealed payloads: its handshake has not agreed on the extension " + extensionEncryption,
+		Text: "the peer takes no sealed payloads: its handshake has not agreed on the extension " + extensionNames[extensionEncryption],
 	}
 }
 
 // greets reports whether the handshake of an agent of this end still has no answer. The session's
 // lock is held.
 func (s *session) greets(agent performatives.AgentID) bool {
-	h := s.hellos.byAgent[agent.Fold()]
+	h := s.hellos[agent.Fold()]
 	return s.opts.Initiator && (h == nil || !h.done)
 }

@@ -31,21 +31,15 @@ const Version = "0.1.0"
 // defaultRole is the role of an agent that has none: the specification names no roles.
 const defaultRole = "agent"
 
-// handshakeRequest reads the AgentCapabilities of a peer that connects.
-func (d *decoder) handshakeRequest(v []byte) {
-	d.itself(performatives.ActQueryCapabilities)
-	d.out.Payload = performatives.QueryCapabilities{Type: performatives.QuerySummary, Capabilities: d.capabilities(v), Schemas: true}
-}
-
 // handshakeResponse reads the AgentCapabilities of a peer that answers a handshake.
 func (d *decoder) handshakeResponse(v []byte) {
-	accepted := d.accepted(jsonscan.Member(v, capsAccepted))
-	d.itself(usualAct(kindHandshakeResponse, "", accepted))
-	own := d.capabilities(v)
-	if accepted {
-		d.out.Payload = performatives.InformCapabilities{Capabilities: own}
+	if d.accepted(jsonscan.Member(v, capsAccepted)) {
+		d.itself(performatives.ActInformCapabilities)
+		d.out.Payload = performatives.InformCapabilities{Capabilities: d.capabilities(v)}
 		return
 	}
+	d.itself(performatives.ActRefuse)
+	d.capabilities(v) // which checks them
 	var reason, why []byte
 	r := performatives.Refuse{}
 	jsonscan.Read(v, keep(&r.Extra), jsonscan.Find(capsReason, &reason), jsonscan.Find(capsReasonText, &why), jsonscan.Find(capsAccepted, new([]byte)))
@@ -78,33 +72,23 @@ func (d *decoder) accepted(in []byte) bool {
 	if !jsonscan.IsNone(beside) && !jsonscan.IsNone(in) && beside[0] != in[0] {
 		d.Wrong(memberNames[memAccepted], "the same as payload.accepted, which is %s, got %s", in, beside)
 	}
-	d.shape.accepted = [2]bool{beside != nil, in != nil}
+	d.shape.accepted = in != nil
 	return !jsonscan.Is(beside, 'f') && !jsonscan.Is(in, 'f')
-}
-
-// handshakeRequest writes the AgentCapabilities of an agent that connects.
-func (w *writer) handshakeRequest() {
-	w.capabilities(exchange.Content[performatives.QueryCapabilities](&w.Builder, w.Message).Capabilities, "the")
 }
 
 // handshakeResponse writes the AgentCapabilities of an agent that answers a handshake.
 func (w *writer) handshakeResponse() {
-	if w.Message.Performative() == performatives.ActRefuse {
+	refused := w.Message.Performative() == performatives.ActRefuse
+	if refused {
 		r := exchange.Content[performatives.Refuse](&w.Builder, w.Message)
 		w.capabilities(&performatives.Capabilities{Extra: r.Extra}, "")
 		w.OptionalText(capsReason, string(r.ReasonCode))
 		w.OptionalText(capsReasonText, r.ReasonText)
-		w.accept(false)
-		return
+	} else {
+		w.capabilities(exchange.Content[performatives.InformCapabilities](&w.Builder, w.Message).Capabilities, "all")
 	}
-	w.capabilities(exchange.Content[performatives.InformCapabilities](&w.Builder, w.Message).Capabilities, "all")
-	w.accept(true)
-}
-
-// accept writes the flag accepted in the payload.
-func (w *writer) accept(accepted bool) {
-	if w.shape.kind != kindHandshakeResponse || w.shape.accepted[1] || !w.shape.accepted[0] {
-		w.Value(capsAccepted, accepted)
+	if w.shape.kind != kindHandshakeResponse || w.shape.accepted || !w.shape.had.Has(memAccepted) {
+		w.Value(capsAccepted, !refused)
 	}
 }
 
@@ -191,8 +175,8 @@ func (w *writer) capabilities(c *performatives.Capabilities, which string) {
 	switch v := c.Extra[capsExtensions]; {
 	case !w.extras.session && len(v) > 0:
 		w.Checked(capsExtensions, v)
-	case w.extras.session && len(w.extras.extensions) > 0: // v has those of another connection
-		w.extras.extensions.appendTo(&w.Builder)
+	case w.extras.session && w.extras.extensions != 0: // v has those of another connection
+		w.extensions()
 	}
 	w.Sorted(c.Extra, capsID, capsName, capsRole, capsTools, capsVersion, capsMetadata, capsTopics, capsOntologies, capsDetails, capsAccepted,
 		capsReason, capsReasonText, capsExtensions)

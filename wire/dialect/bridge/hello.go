@@ -26,13 +26,6 @@ type queued struct {
 	frame   []byte
 }
 
-// hellos has the handshakes of the end that opened the connection. The session's lock guards it.
-type hellos struct {
-	byAgent map[performatives.AgentID]*hello // by folded id
-	byID    map[string]*hello                // those of this end without an answer, by the id of the handshake_request
-	held    int                              // bytes of all frames that wait
-}
-
 // greetFirst returns the frame to write in place of out, the frame of m: that of a handshake of its
 // sender, or none while a handshake has no answer. out is then written after the answer.
 func (s *session) greetFirst(m *performatives.Message, out []byte) ([]byte, error) {
@@ -40,16 +33,16 @@ func (s *session) greetFirst(m *performatives.Message, out []byte) ([]byte, erro
 		return out, nil
 	}
 	agent := m.Sender().Fold()
-	h := s.hellos.byAgent[agent]
+	h := s.hellos[agent]
 	switch {
 	case m.Performative() == performatives.ActQueryCapabilities && m.MessageType() == "": // its own handshake
 		if h == nil {
 			h = &hello{agent: m.Sender()}
-			s.hellos.byAgent[agent] = h
+			s.hellos[agent] = h
 		}
-		s.hellos.byID[string(m.ID())] = h
+		s.greetings[string(m.ID())] = h
 		return out, nil
-	case s.opts.MaxBytes > 0 && s.hellos.held+len(out) > 2*s.opts.MaxBytes, len(s.hellos.byAgent) >= maxGreeted:
+	case s.opts.MaxBytes > 0 && s.held+len(out) > 2*s.opts.MaxBytes, len(s.hellos) >= maxGreeted:
 		return nil, m.Refused(performatives.CodeBusy, "the peer has not answered the handshake")
 	}
 	var first []byte
@@ -59,14 +52,14 @@ func (s *session) greetFirst(m *performatives.Message, out []byte) ([]byte, erro
 		if first, err = s.introduce(h, m); err != nil {
 			return nil, err
 		}
-		s.hellos.byAgent[agent] = h
+		s.hellos[agent] = h
 	}
 	held := queued{m, bytes.Clone(out)}
 	if q := s.asks.Find(m.Sender(), string(m.ID())); q != nil {
 		held.message = q.message
 	}
 	h.held = append(h.held, held)
-	s.hellos.held += len(out)
+	s.held += len(out)
 	return first, nil
 }
 
@@ -80,7 +73,7 @@ func (s *session) introduce(h *hello, m *performatives.Message) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	s.hellos.byID[string(stamp.ID)] = h
+	s.greetings[string(stamp.ID)] = h
 	return s.codec.append(nil, exchange.Signed(q, s.opts.Token), extras{session: true, extensions: s.supported()})
 }
 
@@ -89,14 +82,23 @@ func (s *session) introduce(h *hello, m *performatives.Message) ([]byte, error) 
 func (s *session) greetingAnswered(d *decoder, m *performatives.Message, take func(wire.Inbound)) (own bool) {
 	accepted := m != nil && m.Performative() == performatives.ActInformCapabilities
 	s.mu.Lock()
-	h := s.hellos.byID[d.correlation]
-	delete(s.hellos.byID, d.correlation)
+	h := s.greetings[d.correlation]
+	delete(s.greetings, d.correlation)
 	if h != nil && accepted {
 		h.extensions = d.extensions
 	}
 	s.mu.Unlock()
-	for h != nil {
-		waiting := s.unhold(h, accepted)
+	for h != nil { // until nothing waits: then the handshake is over
+		s.mu.Lock()
+		waiting := h.held
+		h.held = nil
+		for _, q := range waiting {
+			s.held -= len(q.frame)
+		}
+		if h.done = accepted && len(waiting) == 0; !accepted && len(waiting) == 0 {
+			delete(s.hellos, h.agent.Fold())
+		}
+		s.mu.Unlock()
 		if len(waiting) == 0 {
 			return h.own
 		}
@@ -104,7 +106,7 @@ func (s *session) greetingAnswered(d *decoder, m *performatives.Message, take fu
 			switch {
 			case !accepted:
 				take(s.unsent(q.message, ungreeted(m)))
-			case q.message.Sealed() && !d.extensions.has(extensionEncryption):
+			case q.message.Sealed() && !d.extensions.Has(extensionEncryption):
 				take(s.unsent(q.message, refuseSealed(q.message)))
 			default:
 				take(wire.Inbound{Answer: q.frame})
@@ -112,21 +114,6 @@ func (s *session) greetingAnswered(d *decoder, m *performatives.Message, take fu
 		}
 	}
 	return false
-}
-
-// unhold returns the frames that wait for a handshake. When there are none, the handshake is over.
-func (s *session) unhold(h *hello, accepted bool) []queued {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	waiting := h.held
-	h.held = nil
-	for _, q := range waiting {
-		s.hellos.held -= len(q.frame)
-	}
-	if h.done = accepted && len(waiting) == 0; !accepted && len(waiting) == 0 {
-		delete(s.hellos.byAgent, h.agent.Fold())
-	}
-	return waiting
 }
 
 // unsent returns the refusal of a message that was held and is not written: a message, or for the

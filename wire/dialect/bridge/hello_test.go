@@ -135,7 +135,7 @@ func TestIsNotAccepted(t *testing.T) {
 				t.Fatalf("got %+v", refused)
 			}
 			s := p.codec.(*session)
-			if s.asks.Len() != 0 || s.hellos.held != 0 || len(s.hellos.byID) != 0 {
+			if s.asks.Len() != 0 || s.held != 0 || len(s.greetings) != 0 {
 				t.Errorf("pending: %+v %+v", s.asks, s.hellos)
 			}
 			if got := read(t, p.send(task(t, "Eddy", "two"))); got.Type != "handshake_request" {
@@ -171,9 +171,9 @@ func TestHeldFramesAreBounded(t *testing.T) {
 		_, err := wiretest.Encode(t, p.codec, task(t, "Eddy", "one"))
 		refused = refused || errors.Is(err, performatives.CodeBusy)
 	}
-	if s := p.codec.(*session); !refused || s.hellos.held > 800 || s.asks.Len() > 3 {
-		t.Errorf("refused %t, %d bytes, %d requests", refused, s.hellos.held, s.asks.Len())
-	} else if m := s.hellos.byAgent["eddy"].held[0].message; m != s.asks.Find(m.Sender(), string(m.ID())).message {
+	if s := p.codec.(*session); !refused || s.held > 800 || s.asks.Len() > 3 {
+		t.Errorf("refused %t, %d bytes, %d requests", refused, s.held, s.asks.Len())
+	} else if m := s.hellos["eddy"].held[0].message; m != s.asks.Find(m.Sender(), string(m.ID())).message {
 		t.Error("a message is kept beside its outline")
 	}
 }
@@ -239,7 +239,7 @@ func TestHandshakeOfANamesake(t *testing.T) {
 	if got := read(t, p.send(task(t, "agent-1", "two"))); got.Type != "request" {
 		t.Errorf("got %+v", got)
 	}
-	if s := p.codec.(*session); !s.agreedBetween("agent-1", "far").has(extensionProgress) {
+	if s := p.codec.(*session); !s.agreedBetween("agent-1", "far").Has(extensionProgress) {
 		t.Error("the extensions are forgotten")
 	}
 }

@@ -89,11 +89,11 @@ func (s *session) called(d *decoder, in wire.Inbound) wire.Inbound {
 	if task, ok := m.Payload().(performatives.TaskRequest); ok {
 		c.Tool = task.TaskType
 	}
-	if c.first && len(s.hellos.byAgent) >= maxGreeted || !s.calls.Room(now) {
+	if c.first && len(s.hellos) >= maxGreeted || !s.calls.Room(now) {
 		return s.refused(d, in, performatives.Refused(performatives.CodeBusy, "too many requests are under way on this connection"))
 	}
 	if s.calls.Add(c); c.hello && !s.opts.Initiator {
-		s.hellos.byAgent[m.Sender().Fold()] = &hello{extensions: d.extensions}
+		s.hellos[m.Sender().Fold()] = &hello{extensions: d.extensions}
 	}
 	in.Ref = c
 	return in

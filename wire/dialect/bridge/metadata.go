@@ -56,7 +56,7 @@ func (w *writer) metadata() {
 		w.Raw(memberNames[memMetadata], w.shape.metadata)
 		return
 	case w.exact() && w.shape.blanks.Has(memMetadata):
-		w.null(memberNames[memMetadata])
+		w.orNull(memberNames[memMetadata], nil)
 		return
 	}
 	meta := make(performatives.Members)

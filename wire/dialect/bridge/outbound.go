@@ -42,14 +42,19 @@ func (s *session) forget(m *performatives.Message) {
 
 // encode is Encode without the handshake of the sender. The session is locked, here and below.
 func (s *session) encode(dst []byte, m *performatives.Message, toAll bool, tools []string) ([]byte, error) {
-	c, canceled := s.callOf(m)
+	c := s.calls.Find(m.Receiver(), m.InReplyTo()) // that m answers
+	canceled := c != nil && c.IsOfCancel(m.InReplyTo())
+	if c != nil && c.Partial && !canceled {
+		c = nil
+	}
 	_, receipt := m.Payload().(performatives.Receipt)
 	switch act := m.Performative(); {
 	case act == performatives.ActCancel:
 		return s.withdraw(dst, m)
 	case act.ExpectsReply():
 		return s.ask(dst, m)
-	case exchange.Interim.Has(act) && m.MessageType() == "" && !s.takesProgress(m, c):
+	case exchange.Interim.Has(act) && m.MessageType() == "" &&
+		(act != performatives.ActStatusUpdate || c == nil || !s.agreedBetween(m.Sender(), c.Asker).Has(extensionProgress)):
 		return dst, nil
 	case canceled:
 		return s.endCanceled(dst, m, c)
@@ -74,26 +79,21 @@ func (s *session) broadcast(m *performatives.Message) (again bool) {
 	return again
 }
 
-// takesProgress reports whether m is progress of the call c, and the caller has agreed to get it.
-func (s *session) takesProgress(m *performatives.Message, c *call) bool {
-	return m.Performative() == performatives.ActStatusUpdate && c != nil && s.agreedBetween(m.Sender(), c.Asker).has(extensionProgress)
-}
-
 // write appends a message that fits into a frame.
 func (s *session) write(dst []byte, m *performatives.Message, x extras) ([]byte, error) {
 	x.session = true
 	agreed := s.agreedBetween(m.Sender(), m.Receiver())
 	switch {
-	case m.Sealed() && !agreed.has(extensionEncryption) && !s.greets(m.Sender()): // else greetFirst holds m
+	case m.Sealed() && !agreed.Has(extensionEncryption) && !s.greets(m.Sender()): // else greetFirst holds m
 		return dst, refuseSealed(m)
 	case m.Performative() == performatives.ActQueryCapabilities && m.MessageType() == "":
 		x.extensions = s.supported()
 	case x.handshake:
 		x.extensions = agreed
 	default:
-		x.compress = agreed.has(extensionCompression)
+		x.compress = agreed.Has(extensionCompression)
 		var err error
-		if m, err = s.routed(m, agreed.has(extensionRouting)); err != nil {
+		if m, err = s.routed(m, agreed.Has(extensionRouting)); err != nil {
 			return dst, err
 		}
 	}
@@ -155,7 +155,7 @@ func (s *session) answer(dst []byte, m *performatives.Message, c *call, tools []
 	c.Answered = true
 	s.calls.End(c, true, false) // unless its CANCEL has no answer yet
 	if c.first && m.Performative() != performatives.ActInformCapabilities {
-		delete(s.hellos.byAgent, c.Asker.Fold())
+		delete(s.hellos, c.Asker.Fold())
 	}
 	return out, nil
 }
@@ -170,9 +170,10 @@ func (s *session) endCanceled(dst []byte, m *performatives.Message, c *call) ([]
 	if s.calls.Remove(c); c.Answered {
 		return dst, nil
 	}
-	f := fault{code: performatives.CodeCanceled, text: performatives.CodeCanceled.Traits().Text, tool: c.Tool}
+	f := fault{Refusal: performatives.Refusal{Code: performatives.CodeCanceled}, tool: c.Tool}
 	if r := m.AsRefusal(); r != nil {
-		f.code, f.text = r.Code, cmp.Or(r.Text, r.Code.Traits().Text)
+		f.Code, f.Text = r.Code, r.Text
 	}
+	f.Text = cmp.Or(f.Text, f.Code.Traits().Text)
 	return append(dst, errorFrame(m.Sender(), c.Asker, string(c.ID), performatives.Stamp{ID: m.ID(), Time: m.Timestamp()}, f)...), nil
 }

@@ -38,30 +38,6 @@ const maxGreeted = 4096
 // unlimited is the time for which a request without a deadline is kept at least.
 const unlimited = time.Hour
 
-// callOf returns the call that a message of this node answers, and whether it answers the CANCEL
-// of it.
-func (s *session) callOf(m *performatives.Message) (c *call, canceled bool) {
-	c = s.calls.Find(m.Receiver(), m.InReplyTo())
-	switch {
-	case c != nil && c.IsOfCancel(m.InReplyTo()):
-		return c, true
-	case c != nil && c.Partial:
-		return nil, false
-	}
-	return c, false
-}
-
-// unserved forgets a request, a handshake or a CANCEL of the peer that was not served.
-func (s *session) unserved(c *call, m *performatives.Message) {
-	if m != nil && m.Performative() == performatives.ActCancel {
-		s.calls.AddCancel(c, "", "") // the request continues
-		return
-	}
-	if s.calls.Remove(c); c.first {
-		delete(s.hellos.byAgent, c.Asker.Fold())
-	}
-}
-
 // askFor returns the request of this node that a message of the peer is about. A receiver that has
 // not asked by that id, or none, stands for the last agent that has.
 func (s *session) askFor(id string, receiver performatives.AgentID) *ask {

@@ -100,7 +100,7 @@ func (w *writer) timeout() {
 	case w.shape.timeout != "" && by.Equal(w.shape.replyBy):
 		w.Raw(requestTimeout, []byte(w.shape.timeout))
 	default:
-		left := math.Ceil(by.Sub(w.now()).Seconds())
+		left := math.Ceil(by.Sub(w.codec.opts.Stamper.Stamp().Time).Seconds())
 		w.Raw(requestTimeout, strconv.AppendInt(nil, int64(min(max(left, 1), maxTimeout)), 10))
 	}
 }

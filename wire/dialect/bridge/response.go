@@ -86,7 +86,7 @@ func (w *writer) response() {
 	case success:
 		w.TextOrNull(responseResult, p.Summary)
 	default:
-		w.null(responseResult)
+		w.orNull(responseResult, nil)
 	}
 	w.elapsed(p.Extra[responseTime])
 	if success {
@@ -118,7 +118,7 @@ func (w *writer) otherResponse() {
 		w.Value(responseSuccess, true)
 	}
 	if w.Message.Payload() == nil {
-		w.null(responseResult)
+		w.orNull(responseResult, nil)
 	} else {
 		w.unwrapped(performatives.ContentOf(w.Message.Payload()))
 	}
@@ -127,17 +127,15 @@ func (w *writer) otherResponse() {
 	w.Sorted(rest, responseSuccess, responseResult, responseTime, responseError)
 }
 
-// null writes a member that is null.
-func (w *writer) null(name string) { w.Raw(name, []byte("null")) }
-
 // orNull writes a member as it came, which is null if it is absent.
 func (w *writer) orNull(name string, v []byte) {
 	if len(v) == 0 {
-		w.null(name)
-		return
+		v = null
 	}
 	w.Checked(name, v)
 }
+
+var null = []byte("null")
 
 // unwrapped writes the result: an object, or the other value that the peer's result was.
 func (w *writer) unwrapped(details performatives.Content) {

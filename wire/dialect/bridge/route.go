@@ -14,12 +14,6 @@ import (
 // routing).
 const memberRoute = "route"
 
-// The members of a route.
-const (
-	routeLimit = "hop_limit" // how many further nodes may pass the message on
-	routePath  = "path"      // the names of the nodes that it has passed, the first one first
-)
-
 // hopLimit is the hop limit of a message without one. maxHops is the largest that is read.
 const (
 	hopLimit = 16
@@ -28,16 +22,16 @@ const (
 
 // route is the way of a message.
 type route struct {
-	left int
-	path []string
+	Left int      `json:"hop_limit"` // how many further nodes may pass the message on
+	Path []string `json:"path"`      // the names of the nodes that it has passed, the first one first
 }
 
 // routeOf reads a route. One that cannot be read is that of a message that has passed no node.
 func routeOf(v []byte) route {
-	left, err := strconv.Atoi(string(jsonscan.Member(v, routeLimit)))
-	names, wrong := jsonscan.Texts(jsonscan.Member(v, routePath))
+	left, err := strconv.Atoi(string(jsonscan.Member(v, "hop_limit")))
+	names, wrong := jsonscan.Texts(jsonscan.Member(v, "path"))
 	if err != nil || left < 0 || left > maxHops || wrong >= 0 || len(names) > maxHops {
-		return route{left: hopLimit + 1}
+		return route{Left: hopLimit + 1}
 	}
 	return route{left, names}
 }
@@ -49,20 +43,12 @@ func (s *session) checkRoute(d *decoder) {
 		return
 	}
 	r := routeOf(d.out.Metadata[memberRoute])
-	if slices.ContainsFunc(r.path, func(name string) bool { return strings.EqualFold(name, s.node) }) {
+	if slices.ContainsFunc(r.Path, func(name string) bool { return strings.EqualFold(name, s.node) }) {
 		d.WrongAs(performatives.CodeUnknownAgent, memberRoute, "a way that has not passed the node %.64q before", s.node)
 	}
-	r.path = append(r.path, s.node)
-	exchange.Keep(&d.out.Metadata, memberRoute, r.json())
-}
-
-// json returns the member of the envelope.
-func (r route) json() []byte {
-	b := jsonscan.OpenObject(nil)
-	b.Raw(routeLimit, strconv.AppendInt(nil, int64(r.left), 10))
-	b.Value(routePath, r.path)
-	v, _ := b.Close() // names are strings, which marshal
-	return v
+	r.Path = append(r.Path, s.node)
+	v, _ := jsonscan.Marshal(r) // names are strings, which marshal
+	exchange.Keep(&d.out.Metadata, memberRoute, v)
 }
 
 // routed returns m with its route for an agent of the peer: longer by this node, or none where the
@@ -73,16 +59,17 @@ func (s *session) routed(m *performatives.Message, agreed bool) (*performatives.
 		return m, nil
 	}
 	r := routeOf(came)
-	if agreed && r.left == 0 {
+	if agreed && r.Left == 0 {
 		return nil, &performatives.Refusal{Code: performatives.CodeUnknownAgent, About: m.ID(), Field: memberRoute, Text: "route: the hop limit is reached"}
 	}
 	return m.With(func(e *performatives.Envelope) {
 		if delete(e.Metadata, memberRoute); !agreed {
 			return
 		}
-		if r.left--; len(r.path) == 0 || r.path[len(r.path)-1] != s.node {
-			r.path = append(r.path, s.node)
+		if r.Left--; len(r.Path) == 0 || r.Path[len(r.Path)-1] != s.node {
+			r.Path = append(r.Path, s.node)
 		}
-		exchange.Keep(&e.Metadata, memberRoute, r.json())
+		v, _ := jsonscan.Marshal(r) // see checkRoute
+		exchange.Keep(&e.Metadata, memberRoute, v)
 	})
 }

@@ -36,8 +36,9 @@ func (Dialect) Recognizes(frame []byte) bool {
 // Open returns the codec of one session.
 func (d Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 	o.Local = cmp.Or(o.Local, "system")
-	s := &session{codec: New(o), opts: o, node: d.Node}
-	s.hellos = hellos{byAgent: make(map[performatives.AgentID]*hello), byID: make(map[string]*hello)}
+	s := &session{
+		codec: New(o), opts: o, node: d.Node, hellos: make(map[performatives.AgentID]*hello), greetings: make(map[string]*hello),
+	}
 	s.calls.Init(o.MaxPending, true, nil)
 	s.asks.Init(o.MaxPending, true, nil)
 	s.askIDs, s.parties = exchange.IndexOf(&s.asks, (*ask).id), exchange.IndexOf(&s.asks, (*ask).party)
@@ -54,12 +55,14 @@ type session struct {
 	node   string
 	nacked bool // the message that is being read was refused; only the reader uses it
 
-	mu      sync.Mutex // guards the rest
-	hellos  hellos
-	calls   exchange.Pending[*call]
-	asks    exchange.Pending[*ask]
-	askIDs  *exchange.Index[performatives.MessageID, *ask]
-	parties *exchange.Index[exchange.Party, *ask]
+	mu        sync.Mutex                       // guards the rest
+	hellos    map[performatives.AgentID]*hello // of the end that opened the connection, by folded id
+	greetings map[string]*hello                // those of this end without an answer, by the id of the handshake_request
+	held      int                              // bytes of all frames that wait for them
+	calls     exchange.Pending[*call]
+	asks      exchange.Pending[*ask]
+	askIDs    *exchange.Index[performatives.MessageID, *ask]
+	parties   *exchange.Index[exchange.Party, *ask]
 
 	// The CANCELs that have overtaken their requests: of the peer, and of this node.
 	early exchange.Withdrawn
@@ -146,7 +149,7 @@ func (s *session) received(d *decoder, in wire.Inbound) wire.Inbound {
 // shookHands reports whether an agent of the peer may send anything. The end that opened the
 // connection does not ask for handshakes. The session's lock is held.
 func (s *session) shookHands(agent performatives.AgentID) bool {
-	return s.opts.Initiator || s.hellos.byAgent[agent.Fold()] != nil
+	return s.opts.Initiator || s.hellos[agent.Fold()] != nil
 }
 
 // refused is a message that the codec refuses, with the answer to the peer. An error gets none.
@@ -154,7 +157,7 @@ func (s *session) refused(d *decoder, in wire.Inbound, r *performatives.Refusal)
 	r.About = d.out.ID
 	out := wire.Inbound{Token: in.Token, Err: r}
 	if d.kind != kindError {
-		out.Answer = errorFrame(cmp.Or(d.out.Receiver, s.opts.Local), d.out.Sender, string(d.out.ID), s.opts.Stamper.Stamp(), faultOf(r))
+		out.Answer = errorFrame(cmp.Or(d.out.Receiver, s.opts.Local), d.out.Sender, string(d.out.ID), s.opts.Stamper.Stamp(), fault{Refusal: *r})
 	}
 	return out
 }
@@ -164,7 +167,7 @@ func (s *session) refused(d *decoder, in wire.Inbound, r *performatives.Refusal)
 func (s *session) broken(e *DecodeError, take func(wire.Inbound)) {
 	q, in := s.failed(e), wire.Inbound{Err: e.Refusal}
 	if q != nil || e.Type != kindError {
-		in.Answer = errorFrame(cmp.Or(e.Receiver, s.opts.Local), e.Sender, string(e.ID), s.opts.Stamper.Stamp(), faultOf(e.Refusal))
+		in.Answer = errorFrame(cmp.Or(e.Receiver, s.opts.Local), e.Sender, string(e.ID), s.opts.Stamper.Stamp(), fault{Refusal: *e.Refusal})
 	}
 	take(in)
 	if e.Correlation != "" && s.greetingAnswered(&decoder{correlation: e.Correlation}, nil, take) || q == nil {
@@ -194,8 +197,14 @@ func (s *session) failed(e *DecodeError) *ask {
 func (s *session) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 	c, called := in.Ref.(*call)
 	s.mu.Lock()
-	if called {
-		s.unserved(c, in.Message)
+	switch {
+	case !called:
+	case in.Message != nil && in.Message.Performative() == performatives.ActCancel:
+		s.calls.AddCancel(c, "", "") // the request continues
+	default:
+		if s.calls.Remove(c); c.first {
+			delete(s.hellos, c.Asker.Fold())
+		}
 	}
 	acknowledged := in.Message != nil && s.acknowledges(in.Message)
 	s.mu.Unlock()
