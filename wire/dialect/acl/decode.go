@@ -64,10 +64,8 @@ const maxText = 2 * performatives.MaxIDLength
 // prepare records which members are there, and reserves memory for their text.
 func (d *decoder) prepare() {
 	n := 0
+	d.shape.had, _ = d.Had()
 	for m, v := range d.Values {
-		if v != nil {
-			d.shape.had |= 1 << m
-		}
 		if copied.Has(m) {
 			n += min(len(v), maxText)
 		}
@@ -205,15 +203,15 @@ func (d *decoder) time(m int) time.Time {
 // stamp adds a missing time, and in the style IDE a missing id. In the style Spec an
 // envelope without an id is refused: its sender could not match the answer.
 func (d *decoder) stamp() {
-	needID := d.out.ID == "" && d.shape.style == IDE
-	if !needID && !d.out.Timestamp.IsZero() {
+	needID, needTime := d.out.ID == "" && d.shape.style == IDE, d.out.Timestamp.IsZero()
+	if !needID && !needTime {
 		return
 	}
 	s := d.codec.opts.Stamper.Stamp()
 	if needID {
 		d.out.ID = s.ID
 	}
-	if d.out.Timestamp.IsZero() {
+	if needTime {
 		d.out.Timestamp = s.Time
 	}
 }

@@ -1,6 +1,7 @@
 package acl
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -40,9 +41,14 @@ func (w *writer) message() {
 	w.text(memMessageType, m.MessageType())
 	w.text(memTrace, m.Trace())
 	w.budget()
-	w.language()
+	if language := m.Language(); language != "" || !w.blank(memLanguage) && w.shape.had.Has(memLanguage) {
+		w.text(memLanguage, cmp.Or(language, performatives.LanguageJSON))
+	}
 	w.text(memOntology, m.Ontology())
-	w.times()
+	w.time(memReplyBy, m.ReplyBy())
+	if w.shape.had.Has(memTimestamp) && !w.blank(memTimestamp) {
+		w.time(memTimestamp, m.Timestamp())
+	}
 	w.payload()
 	w.metadata()
 }
@@ -76,12 +82,14 @@ func (w *writer) text(m int, s string) {
 
 // blank writes a blank member unchanged, if the message was read with one.
 func (w *writer) blank(m int) bool {
-	text, ok := w.shape.blankOf(m)
-	if ok {
-		w.name(m)
-		w.JSON = append(w.JSON, text...)
+	for _, b := range w.shape.blanks {
+		if b.member == m {
+			w.name(m)
+			w.JSON = append(w.JSON, b.text...)
+			return true
+		}
 	}
-	return ok
+	return false
 }
 
 func (w *writer) version() {
@@ -128,31 +136,15 @@ func (w *writer) budget() {
 	w.raw(memberNames[memBudget], text)
 }
 
-// language writes the language. The default of a message that was made here is JSON.
-func (w *writer) language() {
-	language := w.m.Language()
-	if _, blank := w.shape.blankOf(memLanguage); language == "" && !blank && w.shape.had.Has(memLanguage) {
-		language = performatives.LanguageJSON
-	}
-	w.text(memLanguage, language)
-}
-
-// time writes a member as RFC 3339 in UTC (addenda §1).
+// time writes a member as RFC 3339 in UTC (addenda §1). The zero time is left out, as an empty text.
 func (w *writer) time(m int, t time.Time) {
+	if t.IsZero() {
+		w.blank(m)
+		return
+	}
 	w.name(m)
 	w.JSON = append(w.JSON, '"')
 	w.JSON = append(t.UTC().AppendFormat(w.JSON, time.RFC3339Nano), '"')
-}
-
-func (w *writer) times() {
-	if t := w.m.ReplyBy(); !t.IsZero() {
-		w.time(memReplyBy, t)
-	} else {
-		w.blank(memReplyBy)
-	}
-	if w.shape.had.Has(memTimestamp) && !w.blank(memTimestamp) {
-		w.time(memTimestamp, w.m.Timestamp())
-	}
 }
 
 // metadata writes the members without a field, sorted by name. It leaves out a member with

@@ -26,17 +26,13 @@ func (d *decoder) payload() {
 	case v[0] != '{':
 		d.Invalid("payload", "an object", v)
 	default:
-		d.priority()
+		priority, ok := readPriority(d.Nested.Values[nestedPriority])
+		if !ok && d.out.Performative == performatives.ActTaskRequest && d.out.MessageType == "" {
+			d.Wrong("payload.priority", "low, medium, normal, high, urgent or 1 to 5, got %.32s", d.Nested.Values[nestedPriority])
+		}
+		d.out.Priority = priority
 		d.content(v)
 	}
-}
-
-func (d *decoder) priority() {
-	p, ok := readPriority(d.Nested.Values[nestedPriority])
-	if !ok && d.out.Performative == performatives.ActTaskRequest && d.out.MessageType == "" {
-		d.Wrong("payload.priority", "low, medium, normal, high, urgent or 1 to 5, got %.32s", d.Nested.Values[nestedPriority])
-	}
-	d.out.Priority = p
 }
 
 // content decodes the payload to the type that is registered for it.
@@ -52,7 +48,10 @@ func (d *decoder) content(v []byte) {
 	}
 	d.out.Payload, err = d.codec.opts.Registry.DecodeTyped(d.out.Performative, d.out.MessageType, d.out.Ontology, v)
 	d.Refuse(exchange.Renamed(err, nil))
-	if _, raw := d.out.Payload.(performatives.Raw); !raw && d.exact() {
+	// A payload may be written unchanged, but for a task_status that is not in lower case (addenda §2).
+	result, is := d.out.Payload.(performatives.InformResult)
+	exact := !is || string(d.Nested.Values[nestedStatus]) == `"`+string(result.Status)+`"`
+	if _, raw := d.out.Payload.(performatives.Raw); !raw && exact {
 		d.shape.payload = bytes.Clone(v)
 	}
 }
@@ -68,13 +67,6 @@ func (d *decoder) isBare() bool {
 	empty, _ := d.codec.opts.Registry.DecodePayload(d.out.Performative, d.out.Ontology, json.RawMessage("{}"))
 	_, builtin := empty.(performatives.TaskRequest)
 	return builtin
-}
-
-// exact reports whether the payload may be written unchanged. A task_status that is not
-// in lower case is written in lower case (addenda §2).
-func (d *decoder) exact() bool {
-	result, ok := d.out.Payload.(performatives.InformResult)
-	return !ok || string(d.Nested.Values[nestedStatus]) == `"`+string(result.Status)+`"`
 }
 
 // lastSegment returns the part of an ontology after its last colon or slash:
@@ -115,16 +107,12 @@ func (w *writer) content(p any) ([]byte, error) {
 	case performatives.Raw:
 		return v.MarshalJSON()
 	case performatives.TaskRequest:
-		if w.shape.bare && isBareRequest(v, w.m.Ontology()) {
+		determined := v.TaskType == lastSegment(w.m.Ontology()) && v.Description == "" && len(v.Extra) == 0
+		if w.shape.bare && determined && !v.Parameters.IsZero() {
 			return json.Marshal(v.Parameters)
 		}
 	}
 	return json.Marshal(p)
-}
-
-// isBareRequest reports whether the parameters and the ontology determine t.
-func isBareRequest(t performatives.TaskRequest, ontology string) bool {
-	return t.TaskType == lastSegment(ontology) && t.Description == "" && len(t.Extra) == 0 && !t.Parameters.IsZero()
 }
 
 var errNoUTF8 = errors.New("want UTF-8")

@@ -99,16 +99,6 @@ func shapeFor(m *performatives.Message, style Style) *shape {
 	return specShape
 }
 
-// blankOf returns the text of a blank member, and whether there is one.
-func (sh *shape) blankOf(m int) (string, bool) {
-	for _, b := range sh.blanks {
-		if b.member == m {
-			return b.text, true
-		}
-	}
-	return "", false
-}
-
 // Anycast implements [wire.Anycast].
 func (sh *shape) Anycast() bool { return sh.anyone }
 

@@ -14,12 +14,6 @@ const (
 	eventNack = "nack" // it has been refused; the data are those of an error
 )
 
-// acknowledges reports whether the sender of a message of the peer has agreed to acknowledgements.
-// The session's lock is held.
-func (s *session) acknowledges(m *performatives.Message) bool {
-	return s.agreedBetween(m.Receiver(), m.Sender()).Has(extensionAcknowledgement)
-}
-
 // notice returns a notification about a message of the peer: an ack without an error, or a nack.
 func (s *session) notice(m *performatives.Message, event string, err error) []byte {
 	b := envelopeOf(kindNotification, s.opts.Stamper.Stamp(), cmp.Or(m.Receiver(), s.opts.Local), m.Sender(), string(m.ID()), m.Priority())

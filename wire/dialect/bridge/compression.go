@@ -39,7 +39,7 @@ func compressed(payload []byte) (short []byte, ok bool) {
 }
 
 // inflated returns the payload v, decompressed if the peer has agreed to that and the message says
-// so. It removes the member payload_encoding. The session's lock is held.
+// so. It removes the member payload_encoding.
 func (d *decoder) inflated(v []byte) []byte {
 	encoding, ok := d.out.Metadata[memberEncoding]
 	if !ok || d.session == nil || !d.agreed(extensionCompression) {

@@ -18,6 +18,7 @@ type decoder struct {
 	call         *call      // that a CANCEL withdraws
 	ask          *ask       // that the message answers
 	extensions   extensions // of a handshake
+	greets       bool       // it answers a handshake of this end
 	acknowledged bool       // the sender awaits an acknowledgement
 	kind         string
 	correlation  string
@@ -50,10 +51,6 @@ func (d *decoder) message() *performatives.Message {
 	d.metadata()
 	if d.Refusal != nil {
 		return nil
-	}
-	if s := d.session; s != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
 	}
 	if d.payload(); d.session != nil && d.Refusal == nil {
 		d.session.checkRoute(d)
@@ -183,10 +180,7 @@ func (d *decoder) typed(act performatives.Performative, content []byte, rest per
 	p, err := d.codec.opts.Registry.DecodeTyped(act, d.out.MessageType, "", content)
 	d.fail(err)
 	d.out.Payload = p
-	if rest != nil {
-		text, _ := jsonscan.Marshal(rest) // as they came
-		exchange.Keep(&d.out.Metadata, payloadRest, text)
-	}
+	keepRest(&d.out.Metadata, payloadRest, rest)
 }
 
 // other reports whether the act of a message is not the usual one of its message type, or it has

@@ -34,7 +34,11 @@ type extras struct {
 }
 
 func (c *Codec) append(dst []byte, m *performatives.Message, x extras) ([]byte, error) {
-	w := writer{Writer: exchange.NewWriter("bridge", m, dst), codec: c, shape: shapeOf(m), extras: x}
+	came, ok := m.Shape().(*shape)
+	if !ok {
+		came = unread
+	}
+	w := writer{Writer: exchange.NewWriter("bridge", m, dst), codec: c, shape: came, extras: x}
 	if w.choose(); w.Err == nil {
 		w.message()
 	}
@@ -99,11 +103,9 @@ func (w *writer) timestamp() {
 
 func (w *writer) priority() {
 	p := w.Message.Priority()
-	if came := w.shape.priority; came != "" {
-		if read, ok := exchange.Priority([]byte(came)); ok && read == p {
-			w.Raw(memberNames[memPriority], []byte(came))
-			return
-		}
+	if came, ok := exchange.Priority([]byte(w.shape.priority)); ok && came == p {
+		w.Raw(memberNames[memPriority], []byte(w.shape.priority))
+		return
 	}
 	if w.shape.had.Has(memPriority) || p != performatives.Normal {
 		w.text(memPriority, p.String())

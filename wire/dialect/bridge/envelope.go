@@ -70,13 +70,5 @@ type shape struct {
 	metadata []byte                 // the text of its metadata; nil = none
 }
 
-// shapeOf returns the shape of m, which is empty for a message that this dialect has not read.
-func shapeOf(m *performatives.Message) *shape {
-	if sh, ok := m.Shape().(*shape); ok {
-		return sh
-	}
-	return unread
-}
-
 // unread is the shape of a message that was made here, or that another dialect has read.
 var unread = &shape{had: 1<<(memMetadata+1) - 1}

@@ -88,8 +88,10 @@ func (s *session) agreedBetween(own, agent performatives.AgentID) extensions {
 }
 
 // agreed reports whether both ends use an extension in a message of the peer that is being read.
-// One without a receiver is for the agent that has asked. The session's lock is held.
+// One without a receiver is for the agent that has asked.
 func (d *decoder) agreed(extension int) bool {
+	d.session.mu.Lock()
+	defer d.session.mu.Unlock()
 	own := d.out.Receiver
 	if q := d.session.askFor(d.correlation, own); own == "" && q != nil {
 		own = q.message.Sender()
@@ -97,12 +99,10 @@ func (d *decoder) agreed(extension int) bool {
 	return d.session.agreedBetween(own, d.out.Sender).Has(extension)
 }
 
-// progressed reports whether a notification is the progress of a request of this node. The
-// session's lock is held.
-func (s *session) progressed(d *decoder, event string) bool {
-	if event != eventProgress || d.correlation == "" {
-		return false
-	}
+// progressed reports whether a notification is the progress of a request of this node.
+func (s *session) progressed(d *decoder) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	q := s.askFor(d.correlation, d.out.Receiver)
 	return q != nil && s.agreedBetween(q.message.Sender(), d.out.Sender).Has(extensionProgress)
 }

@@ -129,10 +129,7 @@ func (d *decoder) actions(c *performatives.Capabilities, tools []string, details
 		}
 		actions = append(actions, a)
 	}
-	if len(about) > 0 {
-		rest, _ := jsonscan.Marshal(about) // as they came
-		exchange.Keep(&c.Extra, capsDetails, rest)
-	}
+	keepRest(&c.Extra, capsDetails, about)
 	return actions
 }
 

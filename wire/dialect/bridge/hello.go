@@ -46,13 +46,21 @@ func (s *session) greetFirst(m *performatives.Message, out []byte) ([]byte, erro
 		return nil, m.Refused(performatives.CodeBusy, "the peer has not answered the handshake")
 	}
 	var first []byte
-	if h == nil {
-		var err error
-		h = &hello{agent: m.Sender(), own: true}
-		if first, err = s.introduce(h, m); err != nil {
+	if h == nil { // an agent without tools shakes hands
+		stamp := s.opts.Stamper.Stamp()
+		q, err := performatives.New(performatives.Envelope{
+			ID: stamp.ID, Timestamp: stamp.Time, Sender: m.Sender(), Priority: m.Priority(),
+			Payload: performatives.QueryCapabilities{Type: performatives.QuerySummary, Capabilities: &performatives.Capabilities{}},
+		})
+		if err != nil {
 			return nil, err
 		}
-		s.hellos[agent] = h
+		first, err = s.codec.append(nil, exchange.Signed(q, s.opts.Token), extras{session: true, extensions: s.supported()})
+		if err != nil {
+			return nil, err
+		}
+		h = &hello{agent: m.Sender(), own: true}
+		s.greetings[string(stamp.ID)], s.hellos[agent] = h, h
 	}
 	held := queued{m, bytes.Clone(out)}
 	if q := s.asks.Find(m.Sender(), string(m.ID())); q != nil {
@@ -61,20 +69,6 @@ func (s *session) greetFirst(m *performatives.Message, out []byte) ([]byte, erro
 	h.held = append(h.held, held)
 	s.held += len(out)
 	return first, nil
-}
-
-// introduce returns a handshake_request of an agent that has no tools, to the receiver of m.
-func (s *session) introduce(h *hello, m *performatives.Message) ([]byte, error) {
-	stamp := s.opts.Stamper.Stamp()
-	q, err := performatives.New(performatives.Envelope{
-		ID: stamp.ID, Timestamp: stamp.Time, Sender: m.Sender(), Priority: m.Priority(),
-		Payload: performatives.QueryCapabilities{Type: performatives.QuerySummary, Capabilities: &performatives.Capabilities{}},
-	})
-	if err != nil {
-		return nil, err
-	}
-	s.greetings[string(stamp.ID)] = h
-	return s.codec.append(nil, exchange.Signed(q, s.opts.Token), extras{session: true, extensions: s.supported()})
 }
 
 // greetingAnswered handles the answer to a handshake of this end. It reports whether the codec has

@@ -10,14 +10,23 @@ import (
 )
 
 // resolve sets the fields of a message that only its session knows: the conversation, and the
-// receiver of an answer that names none. The lock is held.
+// receiver of an answer that names none.
 func (s *session) resolve(d *decoder) {
+	if d.correlation == "" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d.greets = s.greetings[d.correlation] != nil
 	switch {
-	case d.correlation == "":
 	case d.kind == kindRequest, d.kind == kindHandshakeRequest:
 		s.resolveRequest(d)
 	case d.withdraws():
-		s.resolveCancel(d)
+		if c := s.calls.Find(d.out.Sender, d.correlation); c != nil && !c.Partial && !c.Answered {
+			d.call = c
+			d.out.Receiver, d.out.ConversationID, d.out.ReplyBy = c.Receiver, c.Conversation, c.ReplyBy
+			d.out.Priority = max(d.out.Priority, c.Priority, performatives.High)
+		}
 	default:
 		s.resolveAnswer(d)
 	}
@@ -41,17 +50,6 @@ func (s *session) resolveRequest(d *decoder) {
 
 // withdraws reports whether the message is a CANCEL.
 func (d *decoder) withdraws() bool { return d.out.Performative == performatives.ActCancel }
-
-// resolveCancel finds the request that a CANCEL withdraws.
-func (s *session) resolveCancel(d *decoder) {
-	c := s.calls.Find(d.out.Sender, d.correlation)
-	if c == nil || c.Partial || c.Answered {
-		return
-	}
-	d.call = c
-	d.out.Receiver, d.out.ConversationID, d.out.ReplyBy = c.Receiver, c.Conversation, c.ReplyBy
-	d.out.Priority = max(d.out.Priority, c.Priority, performatives.High)
-}
 
 // resolveAnswer finds the request of this node that a message answers.
 func (s *session) resolveAnswer(d *decoder) {

@@ -42,9 +42,14 @@ func (d *decoder) metadata() {
 	if !jsonscan.IsNone(budget) {
 		d.out.Budget = performatives.RawContent(bytes.Clone(budget))
 	}
-	if rest != nil {
+	keepRest(&d.out.Metadata, memberNames[memMetadata], rest)
+}
+
+// keepRest adds a member to members: the object of the members of rest, if there are any.
+func keepRest(members *performatives.Members, name string, rest performatives.Members) {
+	if len(rest) > 0 {
 		text, _ := jsonscan.Marshal(rest) // as they came
-		exchange.Keep(&d.out.Metadata, memberNames[memMetadata], text)
+		exchange.Keep(members, name, text)
 	}
 }
 

@@ -32,7 +32,7 @@ func (d *decoder) notification(m [][]byte, rest performatives.Members) {
 	case d.act != 0:
 	case withdraws:
 		d.act = performatives.ActCancel
-	case d.out.MessageType == "" && d.session != nil && d.session.progressed(d, name):
+	case d.out.MessageType == "" && name == eventProgress && d.session != nil && d.session.progressed(d):
 		d.act = performatives.ActStatusUpdate
 	}
 	if d.other(performatives.ActInform) {

@@ -79,13 +79,17 @@ func (s *session) broadcast(m *performatives.Message) (again bool) {
 	return again
 }
 
-// write appends a message that fits into a frame.
+// write appends a message that fits into a frame. Meanwhile the session is not locked: to check and
+// to marshal a payload is an application's code, unless that is sealed.
 func (s *session) write(dst []byte, m *performatives.Message, x extras) ([]byte, error) {
-	x.session = true
 	agreed := s.agreedBetween(m.Sender(), m.Receiver())
-	switch {
-	case m.Sealed() && !agreed.Has(extensionEncryption) && !s.greets(m.Sender()): // else greetFirst holds m
+	if !m.Sealed() {
+		s.mu.Unlock()
+		defer s.mu.Lock()
+	} else if !agreed.Has(extensionEncryption) && !s.greets(m.Sender()) { // else greetFirst holds m
 		return dst, refuseSealed(m)
+	}
+	switch x.session = true; {
 	case m.Performative() == performatives.ActQueryCapabilities && m.MessageType() == "":
 		x.extensions = s.supported()
 	case x.handshake:

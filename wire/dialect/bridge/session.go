@@ -103,7 +103,7 @@ func (s *session) decodeOne(frame []byte, take func(wire.Inbound)) {
 		return
 	}
 	in.Content = d.Values[memPayload]
-	if d.correlation != "" && s.greetingAnswered(&d, m, take) {
+	if d.greets && s.greetingAnswered(&d, m, take) {
 		take(wire.Inbound{Token: in.Token})
 		return
 	}
@@ -120,7 +120,8 @@ func (s *session) received(d *decoder, in wire.Inbound) wire.Inbound {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	shakes := d.kind == kindHandshakeRequest || d.kind == kindHandshakeResponse
-	if d.acknowledged = !shakes && s.acknowledges(in.Message); d.acknowledged {
+	agreed := s.agreedBetween(in.Message.Receiver(), d.out.Sender)
+	if d.acknowledged = !shakes && agreed.Has(extensionAcknowledgement); d.acknowledged {
 		if out, ok := s.acknowledgement(d, in); ok {
 			d.acknowledged = false
 			return out
@@ -165,7 +166,14 @@ func (s *session) refused(d *decoder, in wire.Inbound, r *performatives.Refusal)
 // broken passes on the error of a frame that is no message, with the answer to the peer. If it was
 // to be the answer to a request of this node, the request fails, because no other answer comes.
 func (s *session) broken(e *DecodeError, take func(wire.Inbound)) {
-	q, in := s.failed(e), wire.Inbound{Err: e.Refusal}
+	var q *ask // that e was to answer
+	if e.Type == kindResponse || e.Type == kindHandshakeResponse || e.Type == kindError {
+		s.mu.Lock()
+		q = s.askFor(e.Correlation, e.Receiver)
+		s.asks.Remove(q)
+		s.mu.Unlock()
+	}
+	in := wire.Inbound{Err: e.Refusal}
 	if q != nil || e.Type != kindError {
 		in.Answer = errorFrame(cmp.Or(e.Receiver, s.opts.Local), e.Sender, string(e.ID), s.opts.Stamper.Stamp(), fault{Refusal: *e.Refusal})
 	}
@@ -177,19 +185,6 @@ func (s *session) broken(e *DecodeError, take func(wire.Inbound)) {
 	if m := q.message.Refuse(cmp.Or(q.message.Receiver(), e.Sender), s.opts.Stamper.Stamp(), performatives.CodeFailed, text); m != nil {
 		take(wire.Inbound{Message: m})
 	}
-}
-
-// failed removes and returns the request of this node whose answer was to be a frame that is no
-// message. It returns nil if there is none.
-func (s *session) failed(e *DecodeError) *ask {
-	if e.Type != kindResponse && e.Type != kindHandshakeResponse && e.Type != kindError {
-		return nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	q := s.askFor(e.Correlation, e.Receiver)
-	s.asks.Remove(q)
-	return q
 }
 
 // Refuse appends the error for a message that the session or its handler does not serve. It appends
@@ -206,16 +201,17 @@ func (s *session) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 			delete(s.hellos, c.Asker.Fold())
 		}
 	}
-	acknowledged := in.Message != nil && s.acknowledges(in.Message)
-	s.mu.Unlock()
 	if in.Message == nil {
+		s.mu.Unlock()
 		return dst
 	}
+	agreed := s.agreedBetween(in.Message.Receiver(), in.Message.Sender())
+	s.mu.Unlock()
 	if r := performatives.RefusalOf(err); r != nil && r.Field != "" {
 		err = renamed(err)
 	}
 	s.nacked = true
-	if acknowledged && !in.Message.Performative().ExpectsReply() {
+	if agreed.Has(extensionAcknowledgement) && !in.Message.Performative().ExpectsReply() {
 		return append(dst, s.notice(in.Message, eventNack, err)...)
 	}
 	answer := wire.RefusalOf(in.Message, s.opts.Local, s.opts.Stamper.Stamp(), err)

@@ -27,9 +27,7 @@ func (f *Fault) Refuse(r *performatives.Refusal) {
 
 // Invalid stores the refusal of a member with a value of another type: see [Invalid].
 func (f *Fault) Invalid(field, want string, got []byte) {
-	if f.Refusal == nil {
-		f.Wrong(field, "%s, got %s", want, jsonscan.KindOf(got))
-	}
+	f.Wrong(field, "%s, got %s", want, jsonscan.KindOf(got))
 }
 
 // Wrong stores the refusal of a member with another value: see [Wrong].

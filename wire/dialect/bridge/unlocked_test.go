@@ -1,0 +1,64 @@
+package bridge
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// probe is an application's payload whose code needs the session, as that of another goroutine may.
+type probe struct{ A int }
+
+var probed func() error
+
+func (p probe) MarshalJSON() ([]byte, error) { return []byte(`{"A":1}`), probed() }
+
+func (p *probe) UnmarshalJSON([]byte) error { return probed() }
+
+// An application's code runs while the session is not locked, and may fail in any way: the session
+// goes on.
+func TestPayloadsAreReadAndWrittenUnlocked(t *testing.T) {
+	registry := new(performatives.Registry)
+	if err := performatives.RegisterMessageType[probe](registry, "PROBE", performatives.ActRequest); err != nil {
+		t.Fatal(err)
+	}
+	p := greeted(t, wire.CodecOptions{Registry: registry})
+	s := p.codec.(*session)
+	calls := 0
+	probed = func() error {
+		calls++
+		if !s.mu.TryLock() {
+			return errors.New("the session is locked")
+		}
+		s.mu.Unlock()
+		return nil
+	}
+	in := p.one(frame("m-1", "request", "agent-1", "Eddy", "", `{"tool_name":"PROBE","arguments":{}}`))
+	if in.Message == nil || calls == 0 {
+		t.Fatalf("%v after %d calls", in.Err, calls)
+	}
+	typed := func(e *performatives.Envelope) { e.Performative, e.MessageType = performatives.ActRequest, "PROBE" }
+	calls = 0
+	if w := read(t, p.send(asked(t, probe{}, typed))); calls == 0 || w.Payload["tool_name"] != "PROBE" {
+		t.Errorf("%+v after %d calls", w, calls)
+	}
+	probed = func() error { panic("an application's fault") }
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("no panic")
+			}
+		}()
+		_, _ = p.codec.Encode(nil, asked(t, probe{}, typed))
+	}()
+	probed = func() error { return json.Unmarshal([]byte("{"), new(any)) }
+	if _, err := p.codec.Encode(nil, asked(t, probe{}, typed)); err == nil {
+		t.Error("a payload without JSON is written")
+	}
+	if n := s.asks.Len(); n != 1 {
+		t.Errorf("%d requests are open", n)
+	}
+}
