@@ -54,7 +54,10 @@ func (d *decoder) message() *performatives.Message {
 	}
 	if d.payload(); d.session != nil && d.Refusal == nil {
 		d.session.checkRoute(d)
-		d.session.checkSealed(d)
+		if performatives.IsSealedType(d.out.MessageType) && !d.agreed(extensionEncryption) {
+			d.Wrong("metadata.message_type",
+				"another one than %.64q: the handshake has not agreed on the extension %s", d.out.MessageType, extensionNames[extensionEncryption])
+		}
 		d.session.resolve(d)
 	}
 	if d.Refusal != nil {

@@ -171,7 +171,7 @@ func (w *writer) unknown() {
 // restOf returns the members of the payload that came beside the content of a message type.
 func (w *writer) restOf() (rest performatives.Members) {
 	v, _ := w.Message.Metadata(payloadRest)
-	jsonscan.Read(v, exchange.Rest(&rest, nil))
+	jsonscan.Read(v, exchange.Rest(&rest))
 	return rest
 }
 

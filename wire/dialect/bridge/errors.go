@@ -143,7 +143,7 @@ func (f fault) detailed(b *jsonscan.Builder, word string) {
 		return
 	}
 	var had performatives.Members
-	jsonscan.Read(f.details, exchange.Rest(&had, nil))
+	jsonscan.Read(f.details, exchange.Rest(&had))
 	b.Open(errorDetails)
 	if !plain {
 		b.Text(detailsReason, string(f.Code))

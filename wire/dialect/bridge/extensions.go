@@ -110,14 +110,6 @@ func (s *session) progressed(d *decoder) bool {
 // Extension encryption: messages with sealed payloads, which only their receivers can read. The
 // codec writes and reads them like messages of any other message type.
 
-// checkSealed refuses a sealed payload of a peer that has not agreed to the extension.
-func (s *session) checkSealed(d *decoder) {
-	if performatives.IsSealedType(d.out.MessageType) && !d.agreed(extensionEncryption) {
-		d.Wrong("metadata.message_type",
-			"another one than %.64q: the handshake has not agreed on the extension %s", d.out.MessageType, extensionNames[extensionEncryption])
-	}
-}
-
 // refuseSealed returns the refusal of a sealed payload for a peer that has not agreed to the
 // extension. It never has another form.
 func refuseSealed(m *performatives.Message) *performatives.Refusal {

@@ -182,7 +182,7 @@ func (w *writer) capabilities(c *performatives.Capabilities, which string) {
 // details writes the descriptions and schemas of the tools, and those of tools that are not listed.
 func (w *writer) details(c *performatives.Capabilities) {
 	about := make(performatives.Members)
-	jsonscan.Read(c.Extra[capsDetails], exchange.Rest(&about, nil))
+	jsonscan.Read(c.Extra[capsDetails], exchange.Rest(&about))
 	for _, a := range c.Actions {
 		name := a.Name
 		a.Name = ""

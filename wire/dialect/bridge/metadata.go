@@ -31,9 +31,7 @@ func (d *decoder) metadata() {
 	m := d.members(metaRules, "metadata", v, &rest)
 	typed, act, conversation, protocol, trace, budget := m[0], m[1], m[2], m[3], m[4], m[5]
 	d.out.MessageType, d.out.Protocol, d.out.Trace = jsonscan.Text(typed), jsonscan.Text(protocol), jsonscan.Text(trace)
-	if id := jsonscan.Text(conversation); id != "" {
-		d.out.ConversationID = performatives.ConversationID(id)
-	}
+	d.out.ConversationID = cmp.Or(performatives.ConversationID(jsonscan.Text(conversation)), d.out.ConversationID)
 	if name := jsonscan.Text(act); name != "" {
 		var err error
 		d.act, err = performatives.ParsePerformative(name)
@@ -66,7 +64,7 @@ func (w *writer) metadata() {
 	}
 	meta := make(performatives.Members)
 	if rest, _ := m.Metadata(memberNames[memMetadata]); jsonscan.Valid(rest) {
-		jsonscan.Read(rest, exchange.Rest(&meta, nil))
+		jsonscan.Read(rest, exchange.Rest(&meta))
 		for _, r := range metaRules {
 			delete(meta, r.Name)
 		}

@@ -54,11 +54,13 @@ var metaRules = []rule.Member{
 // members reads the object at a path: the values of its members in the order of their rules, and
 // the others into rest.
 func (d *decoder) members(rules []rule.Member, path string, object []byte, rest *performatives.Members) [][]byte {
-	over := false
-	values, bad := rule.Read(d.room[:0], rules, path, object, exchange.Rest(rest, &over))
-	if over {
-		d.Refuse(&performatives.Refusal{Code: performatives.CodeParsingError, Field: path, Text: path + ": want no more than 1,024 unknown members"})
-	}
+	values, bad := rule.Read(d.room[:0], rules, path, object, func(name string, v []byte) {
+		if len(*rest) == exchange.MaxUnknown {
+			d.Refuse(&performatives.Refusal{Code: performatives.CodeParsingError, Field: path, Text: path + ": want no more than 1,024 unknown members"})
+			return
+		}
+		exchange.Keep(rest, name, v)
+	})
 	d.Refuse(bad)
 	return values
 }

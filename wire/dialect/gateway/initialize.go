@@ -158,7 +158,7 @@ func (c *codec) introduce(b *jsonscan.Builder, q performatives.QueryCapabilities
 func (c *codec) introduced(result []byte) (performatives.InformCapabilities, error) {
 	var version, offers []byte
 	out := performatives.InformCapabilities{}
-	jsonscan.Read(result, exchange.Rest(&out.Extra, nil), jsonscan.Find("protocolVersion", &version), jsonscan.Find("capabilities", &offers))
+	jsonscan.Read(result, exchange.Rest(&out.Extra), jsonscan.Find("protocolVersion", &version), jsonscan.Find("capabilities", &offers))
 	if v := jsonscan.Text(version); !slices.Contains(versions, v) && !slices.Contains(mcpVersions, v) {
 		return out, performatives.Refused(performatives.CodeInvalidPayload, fmt.Sprintf("the peer speaks version %.32q of the protocol", v))
 	}
@@ -202,7 +202,7 @@ func (c *codec) gzips(capabilities []byte) bool {
 // topics and ontologies (extensions), and all other members unchanged.
 func capabilitiesOf(v []byte) performatives.Capabilities {
 	out := performatives.Capabilities{}
-	rest := exchange.Rest(&out.Extra, nil)
+	rest := exchange.Rest(&out.Extra)
 	jsonscan.Read(v, func(name string, v []byte) {
 		switch list := jsonscan.Is(v, '['); {
 		case name == "tools" && list:

@@ -68,7 +68,7 @@ func (e *envelope) keep(name string, v []byte) {
 
 // public is [exchange.Rest] without the members with the name of a credential.
 func public(members *performatives.Members) func(name string, v []byte) {
-	rest := exchange.Rest(members, nil)
+	rest := exchange.Rest(members)
 	return func(name string, v []byte) {
 		if !secret(name) {
 			rest(name, v)

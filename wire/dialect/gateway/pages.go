@@ -85,7 +85,7 @@ func (c *codec) drop(q *request) {
 func (p pages) listed(last []byte) performatives.InformCapabilities {
 	var tools []byte
 	out := performatives.InformCapabilities{}
-	jsonscan.Read(last, exchange.Rest(&out.Extra, nil), jsonscan.Find("tools", &tools))
+	jsonscan.Read(last, exchange.Rest(&out.Extra), jsonscan.Find("tools", &tools))
 	out.Capabilities = &performatives.Capabilities{Actions: actionsOf(append(p.tools, tools)...)}
 	return out
 }

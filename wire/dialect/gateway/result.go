@@ -87,7 +87,7 @@ func extraMembers(extra performatives.Members) map[string]any {
 func resultOf(result []byte) performatives.InformResult {
 	var contents, details, isError, status, artifacts []byte
 	p := performatives.InformResult{Status: performatives.StatusSuccess}
-	jsonscan.Read(result, exchange.Rest(&p.Extra, nil), jsonscan.Find(resultContent, &contents), jsonscan.Find(resultStructured, &details), jsonscan.Find(resultIsError, &isError), jsonscan.Find(resultStatus, &status), jsonscan.Find(resultArtifacts, &artifacts))
+	jsonscan.Read(result, exchange.Rest(&p.Extra), jsonscan.Find(resultContent, &contents), jsonscan.Find(resultStructured, &details), jsonscan.Find(resultIsError, &isError), jsonscan.Find(resultStatus, &status), jsonscan.Find(resultArtifacts, &artifacts))
 	if !jsonscan.Is(contents, '[') { // without content, the result is the details
 		return performatives.InformResult{Status: performatives.StatusSuccess, Details: performatives.RawContent(objectOf(bytes.Clone(result), "result"))}
 	}

@@ -30,7 +30,7 @@ func actionOf(v []byte) (a performatives.Action) {
 		return a
 	}
 	var name, description, input, output []byte
-	jsonscan.Read(v, exchange.Rest(&a.Extra, nil), jsonscan.Find("name", &name), jsonscan.Find("description", &description), jsonscan.Find("inputSchema", &input), jsonscan.Find("outputSchema", &output))
+	jsonscan.Read(v, exchange.Rest(&a.Extra), jsonscan.Find("name", &name), jsonscan.Find("description", &description), jsonscan.Find("inputSchema", &input), jsonscan.Find("outputSchema", &output))
 	a.Name, a.Description = jsonscan.Text(name), jsonscan.Text(description)
 	a.InputSchema, a.OutputSchema = exchange.Schema(input), exchange.Schema(output)
 	return a

@@ -29,7 +29,7 @@ const (
 func (d *decoder) failure(payload []byte) {
 	var word, text []byte
 	extra := performatives.Members{}
-	jsonscan.Read(payload, exchange.Rest(&extra, nil), jsonscan.Find(memberCode, &word), jsonscan.Find(memberMessage, &text))
+	jsonscan.Read(payload, exchange.Rest(&extra), jsonscan.Find(memberCode, &word), jsonscan.Find(memberMessage, &text))
 	r := performatives.Refusal{Act: d.out.Performative, Code: ErrorCodes.Read(jsonscan.Text(word), ""), Text: jsonscan.Text(text)}
 	if r.Text == "" {
 		exchange.Keep(&extra, memberMessage, text)

@@ -143,14 +143,11 @@ func Keep(members *performatives.Members, name string, v []byte) {
 }
 
 // Rest returns a function that keeps a copy of each member that it is called with, up to
-// [MaxUnknown] of them. Of more, it sets over, which may be nil.
-func Rest(members *performatives.Members, over *bool) func(name string, v []byte) {
+// [MaxUnknown] of them.
+func Rest(members *performatives.Members) func(name string, v []byte) {
 	return func(name string, v []byte) {
-		switch {
-		case len(*members) < MaxUnknown:
+		if len(*members) < MaxUnknown {
 			Keep(members, name, v)
-		case over != nil:
-			*over = true
 		}
 	}
 }
