@@ -30,16 +30,11 @@ func (d *decoder) agent(m int) performatives.AgentID {
 		return performatives.AgentID(d.string(memberNames[m], v))
 	case isSimpleAgent(v):
 		return performatives.AgentID(d.string(memberNames[m], v[len(agentPrefix)-1:len(v)-1]))
-	case v[0] == '{':
-		return d.agentObject(m, v)
-	default:
+	case v[0] != '{':
 		d.Invalid(memberNames[m], "an agent", v)
 		return ""
 	}
-}
-
-func (d *decoder) agentObject(m int, v []byte) performatives.AgentID {
-	field := memberNames[m] + ".agent_id"
+	v, field := d.Values[m], memberNames[m]+".agent_id"
 	own, extra, problem := splitAgent(v)
 	if problem != "" {
 		d.Refuse(&performatives.Refusal{Code: performatives.CodeParsingError, Field: field, Text: memberNames[m] + ": " + problem})
@@ -104,7 +99,7 @@ func (w *writer) agent(m int, id performatives.AgentID, plain bool) {
 	}
 	w.JSON = append(w.JSON, `{"agent_id":`...)
 	w.JSON = jsonscan.AppendQuoted(w.JSON, string(id))
-	if stored, ok := w.m.Metadata(memberNames[m]); ok { // by agentObject, or another value by another dialect
+	if stored, ok := w.m.Metadata(memberNames[m]); ok { // by the decoder, or another value by another dialect
 		if own, extra, problem := splitAgent(stored); problem == "" && own == nil && extra != nil && utf8.Valid(extra) {
 			w.JSON = append(append(w.JSON, ','), extra[1:]...)
 			return
