@@ -62,7 +62,7 @@ func (n Names) Find(name []byte) int { return n.findFrom(0, name) }
 // findFrom is Find that looks at the names from an index on first.
 func (n Names) findFrom(at int, name []byte) int {
 	for range n {
-		if at == len(n) {
+		if at >= len(n) {
 			at = 0
 		}
 		if n[at] == string(name) {
