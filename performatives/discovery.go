@@ -27,8 +27,8 @@ type QueryCapabilities struct {
 	Parameters   QueryParameters `json:"query_parameters"`
 	Capabilities *Capabilities   `json:"capabilities"` // of a handshake: the speaker's own (addenda §2)
 	Schemas      bool            `json:"schemas"`      // of a summary: all of each action, not just name and description (extension)
-	// Each asks a namespace for the actions of each of its agents, also for those of the same name. It
-	// is not written: only the node of the peer knows its rights.
+	// Each asks a namespace for the actions of each of its agents, also for those of the same name.
+	// It is not written: only the node of the peer knows its rights.
 	Each  bool    `json:"-"`
 	Extra Members `json:"-"`
 }

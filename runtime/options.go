@@ -56,9 +56,10 @@ type Options struct {
 	Protocols []actors.Protocol
 
 	// Logger receives the node's log; [NewLogger] creates one. Nil means that warnings and errors
-	// go to [slog.Default], as that is when the node starts: the failures and panics of agents and of other code of the program, and
-	// faults between nodes. The log of events, such as the start of an agent or a refused message,
-	// is off then. A logger with [slog.DiscardHandler] discards all.
+	// go to [slog.Default], as that is when the node starts: the failures and panics of agents and
+	// of other code of the program, and faults between nodes. The log of events, such as the start
+	// of an agent or a refused message, is off then. A logger with [slog.DiscardHandler] discards
+	// all.
 	Logger *slog.Logger
 
 	// LogMessages logs each message that an agent sends or receives, at info, in the

@@ -48,8 +48,8 @@ type CodecOptions struct {
 	Compression []string              // compression methods of the connection
 	Token       func() string         // returns the credential that each message carries; nil when messages carry none
 
-	// Tools returns names of tools of an agent or a namespace that an agent of the peer may call. It
-	// is nil when the handler is no [ToolHandler].
+	// Tools returns names of tools of an agent or a namespace that an agent of the peer may call.
+	// It is nil when the handler is no [ToolHandler].
 	Tools func(asker, of performatives.AgentID) []string
 	// Workers is [ToolHandler].Workers for the session; nil when the handler is none.
 	Workers func(asker, of performatives.AgentID, tool string) (workers []performatives.AgentID, known bool)

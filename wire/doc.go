@@ -23,9 +23,10 @@
 //
 // # Backpressure
 //
-// A session queues outgoing messages in a bounded outbox. When the outbox is full, a message
-// is refused to its sender. Senders never block. A session reads more slowly from a peer that does not read its answers
-// or that continues to send over its rate. This slows down only the peer's own connection.
+// A session queues outgoing messages in a bounded outbox. When the outbox is full, a message is
+// refused to its sender. Senders never block. A session reads more slowly from a peer that does not
+// read its answers or that continues to send over its rate. This slows down only the peer's own
+// connection.
 //
 // # Shutdown
 //

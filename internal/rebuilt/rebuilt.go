@@ -117,8 +117,8 @@ func name(e codons.Recorded) string {
 	return fmt.Sprintf("%s of %s with %s, %s (%s)", e.Record.ID, e.Record.Agent, e.Record.Peer, e.Record.Protocol, e.Record.Role)
 }
 
-// compare compares a recorded conversation, as JSON, with the outcome that was rebuilt from one form
-// of its record. It returns the error of the rebuilding, if there is one.
+// compare compares a recorded conversation, as JSON, with the outcome that was rebuilt from one
+// form of its record. It returns the error of the rebuilding, if there is one.
 func compare(e codons.Recorded, form string, again Outcome, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s: from %s: %w", name(e), form, err)

@@ -305,8 +305,8 @@ func (r *Recorder) payload(v any) (text json.RawMessage, leftOut string) {
 }
 
 // entries has the recorded conversations by their ids, and in the order of their latest events. The
-// entries themselves are the links of the list: to forget the oldest one and to add another takes no
-// memory.
+// entries themselves are the links of the list: to forget the oldest one and to add another takes
+// no memory.
 type entries struct {
 	newest, oldest *entry
 	by             map[performatives.ConversationID]*entry

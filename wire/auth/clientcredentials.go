@@ -100,7 +100,8 @@ func (c *clientToken) Token(ctx context.Context) (string, error) {
 	return string(g.value), nil
 }
 
-// request requests a token. A failure due to the caller's context is not the issuer's, and not kept.
+// request requests a token. A failure due to the caller's context is not the issuer's, and not
+// kept.
 func (c *clientToken) request(ctx context.Context, g attempt[Secret]) (attempt[Secret], bool) {
 	within, cancel := context.WithTimeout(context.WithValue(ctx, oauth2.HTTPClient, c.client), renewTime)
 	defer cancel()

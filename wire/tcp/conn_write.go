@@ -22,8 +22,8 @@ func (c *conn) Write(frames []wire.Frame) error {
 func (c *conn) write(frames []wire.Frame) error {
 	switch c.form() {
 	case undecided:
-		// The form of the frames of a peer that has sent nothing yet is unknown. Its first frame will
-		// show that it is alive.
+		// The form of the frames of a peer that has sent nothing yet is unknown. Its first frame
+		// will show that it is alive.
 		frames = slices.DeleteFunc(slices.Clone(frames), isPing)
 	case versioned:
 		c.out.form = versioned

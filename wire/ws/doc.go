@@ -20,8 +20,8 @@
 // continuation frames, and a close frame with one byte. docs/websocket.md lists the cases that
 // are tested.
 //
-// With [Options].Posts, the listener also serves clients without WebSocket: a POST for each message,
-// and a stream of events for the answers.
+// With [Options].Posts, the listener also serves clients without WebSocket: a POST for each
+// message, and a stream of events for the answers.
 //
 // # Ordering
 //

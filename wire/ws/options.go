@@ -30,8 +30,8 @@ type Options struct {
 	// on to the dialect. A token in the header Authorization that does not cover the agent is
 	// refused as forbidden. Empty means none.
 	AgentPath string
-	// Posts is the dialect of clients without WebSocket: [RequestPath] takes one message by POST, as
-	// application/json, and answers 202 with its id and the token of a stream; [EventsPath] with
+	// Posts is the dialect of clients without WebSocket: [RequestPath] takes one message by POST,
+	// as application/json, and answers 202 with its id and the token of a stream; [EventsPath] with
 	// the parameter stream streams the answers to all that was posted with that token (addenda §9).
 	// A stream is a session, which ends when nobody has read it for a minute. Nil means none.
 	Posts wire.Dialect

@@ -16,8 +16,8 @@ import (
 // unreadTime is the time for which a stream is kept without a reader.
 const unreadTime = time.Minute
 
-// stream is the [wire.Conn] of a client that posts its messages. It answers the pings of the session
-// itself.
+// stream is the [wire.Conn] of a client that posts its messages. It answers the pings of the
+// session itself.
 type stream struct {
 	token    string
 	id       *wire.Identity

@@ -30,7 +30,8 @@ type Options struct {
 	Thread *Thread      // of the messages at the start; nil for one of its own
 	Told   func(Report) // gets the report of the start; nil for the node's log
 
-	// Progress, unless it is nil, is told of the files that are read at the start. An error ends it.
+	// Progress, unless it is nil, is told of the files that are read at the start. An error ends
+	// it.
 	Progress func(percent float64, text string) error
 }
 

@@ -302,8 +302,8 @@ func (c *cancellation) answer(act *observe.OperatorActed) (any, *failure) {
 }
 
 // notCancelled is answer for a conversation that no node which has answered has a side of under
-// way. That the record of the node has no such side does not say that it has ended: there is no side
-// of agents that are not of this node.
+// way. That the record of the node has no such side does not say that it has ended: there is no
+// side of agents that are not of this node.
 func (c *cancellation) notCancelled(act *observe.OperatorActed) (any, *failure) {
 	own, known := c.h.options.Recorder.Conversation(c.id)
 	state, _ := c.h.endOf(c.id, machine.Initiator)

@@ -90,8 +90,8 @@ func pageOf(all []observe.Refusal, limit int, more bool) (v refusalList) {
 	return v
 }
 
-// refusalKey returns a text that sorts refusals by time, those of one time by number, and those of one
-// number by node.
+// refusalKey returns a text that sorts refusals by time, those of one time by number, and those of
+// one number by node.
 func refusalKey(v observe.Refusal) string {
 	return v.Time.UTC().Format(sortedTime) + fmt.Sprintf("%0*d", digitsOfSeq, v.Seq) + v.Node
 }

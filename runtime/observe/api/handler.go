@@ -171,9 +171,9 @@ func (h *Handler) admits(right auth.Right, next func(who wire.Identity, w http.R
 	}
 }
 
-// acts serves a request that changes something, and publishes its outcome. Where do returns an error
-// and has set no outcome, that is the code of the error. A page of another site cannot send such a request: for
-// this content type, the browser asks the node for permission first.
+// acts serves a request that changes something, and publishes its outcome. Where do returns an
+// error and has set no outcome, that is the code of the error. A page of another site cannot send
+// such a request: for this content type, the browser asks the node for permission first.
 func (h *Handler) acts(do func(who wire.Identity, r *http.Request, act *observe.OperatorActed) (view any, f *failure)) http.HandlerFunc {
 	return h.admits(auth.RightAct, func(who wire.Identity, w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Content-Type") != "application/json" {
