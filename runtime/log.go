@@ -43,6 +43,13 @@ func NewTextLogger(w io.Writer, level slog.Leveler) *slog.Logger {
 	return slog.New(EscapedLog(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !isTerminal(w)})))
 }
 
+// EscapedLog returns a handler that escapes the messages and texts of its records, and passes the
+// records on. It escapes control characters, line breaks among them, and characters that change the
+// direction of text. Some texts come from peers, and a terminal would obey them. The attribute
+// stack keeps its line breaks. A node wraps the handler of its Logger, and [NewLogger] the handler
+// that it makes. A handler that is wrapped already is returned as it is.
+func EscapedLog(h slog.Handler) slog.Handler { return terminal.EscapedLog(h, false) }
+
 func isTerminal(w io.Writer) bool { return terminal.Is(w) && os.Getenv("TERM") != "dumb" }
 
 // logCapacity is how many events wait to be logged. When a log writes so slowly that more
@@ -170,21 +177,13 @@ func typed(m *performatives.Message, args ...any) []any {
 	return append([]any{"message_type", m.MessageType()}, args...)
 }
 
-// masked returns a line of a message with its JSON changed by mask.
-func masked(line []byte, mask func([]byte) (json.RawMessage, error)) ([]byte, error) {
-	prefix, message, _ := bytes.Cut(line, []byte(": "))
-	text, err := mask(message)
-	if err != nil {
-		return nil, err
-	}
-	return append(append(prefix, ": "...), text...), nil
-}
-
 // message logs one message as acl §7.2 has it, where that was asked for.
 func (l *eventLog) message(at time.Time, d acl.Direction, m *performatives.Message) {
 	line, err := l.codec.AppendLogLine(nil, d, m)
 	if err == nil && l.mask != nil {
-		line, err = masked(line, l.mask)
+		prefix, text, _ := bytes.Cut(line, []byte(": "))
+		text, err = l.mask(text)
+		line = append(append(prefix, ": "...), text...)
 	}
 	if err != nil {
 		l.logger.Error("message not logged", typed(m, "performative", m.Performative().String(), "err", err)...)

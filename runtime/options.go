@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/library"
 	"github.com/ribosome-agents/ribosome/codons/watch"
+	"github.com/ribosome-agents/ribosome/internal/terminal"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/internal/mesh"
 	"github.com/ribosome-agents/ribosome/runtime/internal/route"
@@ -121,7 +122,7 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	o.Name = cmp.Or(o.Name, DefaultName)
 	if o.Logger == nil {
-		o.Logger = slog.New(escapedLog{slog.Default().Handler(), true})
+		o.Logger = slog.New(terminal.EscapedLog(slog.Default().Handler(), true))
 	}
 	o.Logger = slog.New(EscapedLog(o.Logger.Handler()))
 	if o.decide == nil {

@@ -1,5 +1,5 @@
-// Package terminal tells terminals from other devices, and finds out that an output has no reader
-// any more.
+// Package terminal tells terminals from other devices, finds out that an output has no reader any
+// more, and keeps the texts of a log from what a terminal would obey.
 package terminal
 
 import (

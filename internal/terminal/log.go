@@ -1,4 +1,4 @@
-package runtime
+package terminal
 
 import (
 	"context"
@@ -11,19 +11,18 @@ import (
 
 // EscapedLog returns a handler that escapes the messages and texts of its records, and passes the
 // records on. It escapes control characters, line breaks among them, and characters that change the
-// direction of text. Some texts come from peers, and a terminal would obey them. The attribute
-// stack keeps its line breaks. A node wraps the handler of its Logger, and [NewLogger] the handler
-// that it makes. A handler that is wrapped already is returned as it is.
-func EscapedLog(h slog.Handler) slog.Handler {
-	if _, done := h.(escapedLog); done {
+// direction of text. The attribute stack keeps its line breaks. With failures, the handler passes
+// warnings and errors on only; else one that is wrapped already is returned as it is.
+func EscapedLog(h slog.Handler, failures bool) slog.Handler {
+	if _, done := h.(escapedLog); done && !failures {
 		return h
 	}
-	return escapedLog{h, false}
+	return escapedLog{h, failures}
 }
 
 type escapedLog struct {
 	slog.Handler
-	failures bool // it writes warnings and errors only
+	failures bool
 }
 
 // Enabled reports whether a record of the level is written.
