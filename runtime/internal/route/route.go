@@ -1,7 +1,9 @@
 package route
 
 import (
+	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -134,25 +136,25 @@ const MaxForwards = 3
 // passed on to a third node only for a placed agent, or as an answer to a placed agent whose request
 // this node has passed on.
 func Decide(v View, to Entry, m *performatives.Message, from Link, waited time.Duration) Decision {
-	if from == nil {
-		if m.Receiver() == "" {
-			return Decision{Do: Broadcast}
-		}
+	switch {
+	case from == nil && m.Receiver() == "":
+		return Decision{Do: Broadcast}
+	case from == nil:
 		return decideOwn(v, to, m, waited)
-	}
-	if from.Ended() && m.Forwards() == 0 { // the conversations have lost their peers; one that was passed on belongs to a peer on a third node
+	case from.Ended() && m.Forwards() == 0: // the conversations have lost their peers; one that was passed on belongs to a peer on a third node
 		return refuse(performatives.CodeStopped, "the node of the sender has gone")
 	}
 	learn, d := hear(v, m, from, waited)
-	if d != nil {
-		return *d
+	switch {
+	case d.Why != nil:
+		return d
+	case m.Receiver() == "":
+		d.Do = Broadcast
+	default:
+		d = decideOther(v, to, m, from, waited)
 	}
-	decided := Decision{Do: Broadcast}
-	if m.Receiver() != "" {
-		decided = decideOther(v, to, m, from, waited)
-	}
-	decided.Learn = learn
-	return decided
+	d.Learn = learn
+	return d
 }
 
 // decideOwn decides on a message of this node: of an agent of it, of a session, or one that comes
@@ -219,40 +221,37 @@ func toHost(v View, m *performatives.Message, at Host, waited time.Duration) Dec
 	return Decision{Do: Send, Link: at.Link, First: true}
 }
 
-// hear decides on the sender of a message of another node: what to remember of it, or that the
-// message is refused or has to wait. A node that has just begun may host an agent before it knows
+// hear decides on the sender of a message of another node: what to remember of it, or, with a Why,
+// that the message is refused or has to wait. A node that has just begun may host an agent before it knows
 // all others. So a request that was passed on waits until this node knows where its sender is.
-func hear(v View, m *performatives.Message, from Link, waited time.Duration) (Learn, *Decision) {
+func hear(v View, m *performatives.Message, from Link, waited time.Duration) (learn Learn, d Decision) {
 	sender, asks := m.Sender(), m.Performative().ExpectsReply()
 	if m.Forwards() > 0 { // the node by which it entered has checked it
 		switch {
 		case !asks, v.Entry(sender).Agent != nil, v.Heard(sender) != nil:
-			return Nothing, nil
+			return Nothing, d
 		case waited < strangerWait:
-			d := wait(strangerWait, stranger)
-			return Nothing, &d
+			return Nothing, wait(strangerWait, stranger)
 		case from.Ended():
-			d := refuse(performatives.CodeStopped, "the node of the sender has gone")
-			return Nothing, &d
+			return Nothing, refuse(performatives.CodeStopped, "the node of the sender has gone")
 		}
-		return IsBehind, nil
+		return IsBehind, d
 	}
 	run := v.Run(sender) // before the directory, which an agent that moves leaves first
 	switch {
 	case m.Activation() != 0 && m.Activation() < run.Number: // of an earlier run, which that node has handed over
-		return Nothing, nil
+		return Nothing, d
 	case m.Activation() > run.Number && run.Offered: // of the next run, of which that node has yet to tell
-		return Nothing, nil
+		return Nothing, d
 	}
 	e := v.Entry(sender)
 	switch {
 	case e.Here():
-		d := refuse(performatives.CodeForbidden, fmt.Sprintf("an agent %q runs on the node %s, too", sender, v.Name()))
-		return Nothing, &d
+		return Nothing, refuse(performatives.CodeForbidden, fmt.Sprintf("an agent %q runs on the node %s, too", sender, v.Name()))
 	case e.Agent == nil, asks && e.Link != from:
-		return IsThere, nil
+		return IsThere, d
 	}
-	return Nothing, nil
+	return Nothing, d
 }
 
 // decideOther decides on a message of another node.
@@ -358,4 +357,47 @@ func refuse(code performatives.Code, text string) Decision {
 
 func wait(limit time.Duration, why *performatives.Refusal) Decision {
 	return Decision{Do: Wait, Limit: limit, Why: why}
+}
+
+// The times for which a message waits: first, for an agent that moves, and for an agent or a sender
+// of a node that this one does not know yet. How many messages may wait.
+const (
+	firstWait    = 10 * time.Millisecond
+	longWait     = 640 * time.Millisecond
+	strangerWait = 4 * longWait
+	maxWaiting   = 1 << 12
+)
+
+// Hold is where messages wait that cannot be routed yet: see [Wait]. Each waits for twice as long
+// as the last time. Safe for concurrent use.
+type Hold struct {
+	ctx     context.Context // ends with the node
+	work    func(func())
+	pause   func(context.Context, time.Duration) bool
+	waiting atomic.Int64
+}
+
+// NewHold returns a hold until ctx ends. work runs a function on another goroutine, and pause waits
+// until a time has passed or ctx ends.
+func NewHold(ctx context.Context, work func(func()), pause func(context.Context, time.Duration) bool) *Hold {
+	return &Hold{ctx: ctx, work: work, pause: pause}
+}
+
+// Again has a message tried again, which has waited for some time since it was tried last: zero at
+// first. It reports false if that was the longest time, too many messages wait, or the node stops.
+func (h *Hold) Again(waited, limit time.Duration, try func(waited time.Duration)) bool {
+	next := max(firstWait, 2*waited)
+	if next > limit || h.ctx.Err() != nil {
+		return false
+	}
+	if h.waiting.Add(1) > maxWaiting {
+		h.waiting.Add(-1)
+		return false
+	}
+	h.work(func() {
+		h.pause(h.ctx, next)
+		h.waiting.Add(-1)
+		try(next)
+	})
+	return true
 }
