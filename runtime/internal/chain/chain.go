@@ -104,7 +104,7 @@ func (c *Chain) Run(from Origin, m *performatives.Message) (out *performatives.M
 	for _, l := range c.links {
 		next, err := l.handle(c.ctx[from], c.system(), out)
 		if err == nil {
-			next, err = check(out, next)
+			err = check(out, next)
 		}
 		if err != nil {
 			return m, "", c.refuse(l, from, m, err)
@@ -165,24 +165,13 @@ func (c *Chain) refuse(l *link, from Origin, m *performatives.Message, err error
 }
 
 // check checks a middleware's change of a message.
-func check(m, next *performatives.Message) (*performatives.Message, error) {
+func check(m, next *performatives.Message) error {
 	switch next {
 	case m:
-		return m, nil
+		return nil
 	case nil:
-		return nil, &faultError{cause: errors.New("it has returned neither a message nor an error")}
+		return &faultError{cause: errors.New("it has returned neither a message nor an error")}
 	}
-	if field := changedField(m, next); field != "" {
-		return nil, &faultError{cause: fmt.Errorf("it has changed %s", field)}
-	}
-	if err := checkChanged(m, next); err != nil {
-		return nil, &faultError{cause: fmt.Errorf("it has made an invalid payload: %w", err)}
-	}
-	return next, nil
-}
-
-// changedField returns the name of a field that differs and must not, or nothing.
-func changedField(m, next *performatives.Message) string {
 	for _, f := range [...]struct {
 		name string
 		same bool
@@ -199,14 +188,17 @@ func changedField(m, next *performatives.Message) string {
 		{"activation", next.Activation() == m.Activation() && next.Answered() == m.Answered()},
 	} {
 		if !f.same {
-			return f.name
+			return &faultError{cause: fmt.Errorf("it has changed %s", f.name)}
 		}
 	}
-	return ""
+	if err := checkPayload(m, next); err != nil {
+		return &faultError{cause: fmt.Errorf("it has made an invalid payload: %w", err)}
+	}
+	return nil
 }
 
-// checkChanged validates a payload that was changed as text, as a dialect would have.
-func checkChanged(m, next *performatives.Message) error {
+// checkPayload validates a payload that was changed as text, as a dialect would have.
+func checkPayload(m, next *performatives.Message) error {
 	raw, is := next.Payload().(performatives.Raw)
 	if !is || next.MessageType() != "" {
 		return nil // New has validated it
