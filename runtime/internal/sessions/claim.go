@@ -166,19 +166,15 @@ func (p *Peers) reserved(id performatives.AgentID) bool {
 }
 
 // isService reports whether the folded id is that of a service in a dialect.
-func (p *Peers) isService(id performatives.AgentID) bool {
-	services := p.services.Load()
-	return services != nil && (*services)[id]
-}
+func (p *Peers) isService(id performatives.AgentID) bool { return (*p.services.Load())[id] }
 
 // reserve adds the services in the dialects of a session to the reserved names.
 func (p *Peers) reserve(s *wire.Session) {
 	for _, name := range s.Services() {
 		for !p.reserved(name.Fold()) {
-			old, all := p.services.Load(), map[performatives.AgentID]bool{name.Fold(): true}
-			if old != nil {
-				maps.Copy(all, *old)
-			}
+			old := p.services.Load()
+			all := maps.Clone(*old)
+			all[name.Fold()] = true
 			p.services.CompareAndSwap(old, &all)
 		}
 	}

@@ -56,7 +56,9 @@ var _ wire.HostHandler = (*Peers)(nil)
 
 // NewPeers returns the handler of a server.
 func (n *Sessions) NewPeers(o PeerOptions) *Peers {
-	return &Peers{node: n, opts: o, self: performatives.AgentID(n.System.Node())}
+	p := &Peers{node: n, opts: o, self: performatives.AgentID(n.System.Node())}
+	p.services.Store(&map[performatives.AgentID]bool{})
+	return p
 }
 
 // link is the link of one session of Peers.
