@@ -173,9 +173,8 @@ func (p *placer) offer(ctx context.Context, to *nodeLink, a *activation, h note)
 	select {
 	case answer = <-asked:
 	case <-ctx.Done():
-		select { // which has come as well, perhaps
-		case answer = <-asked:
-		default:
+		if len(asked) > 0 { // it has come as well
+			answer = <-asked
 		}
 	}
 	turn()
