@@ -31,15 +31,13 @@ func (p *Peers) Drain(ctx context.Context, principal string) (lost string, err e
 	}
 	select {
 	case lost = <-done:
-		return lost, nil
 	case <-ctx.Done():
+		if len(done) == 0 {
+			return "", context.Cause(ctx)
+		}
+		lost = <-done // a server that stops because the node has drained ends ctx, too
 	}
-	select {
-	case lost = <-done: // a server that stops because the node has drained ends ctx, too
-		return lost, nil
-	default:
-		return "", context.Cause(ctx)
-	}
+	return lost, nil
 }
 
 // drainFor has the node hand over its agents for a principal, or returns an error if that may not

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,9 +90,7 @@ func (n *Node) reportOf(q performatives.QueryCapabilities) (health any, only boo
 		return nil, false
 	}
 	h := Health{Status: strings.ToLower(said.Status), LastHeartbeat: n.system.Stamp().Time}
-	switch h.Status {
-	case HealthActive, HealthInactive, HealthError:
-	default: // such as that of a registration in another dialect
+	if !slices.Contains([]string{HealthActive, HealthInactive, HealthError}, h.Status) { // such as that of a registration in another dialect
 		h.Status = HealthActive
 	}
 	figure := func(said *float64) float64 {

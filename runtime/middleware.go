@@ -123,7 +123,10 @@ func (n *Node) chainOf(all []Middleware) (*chain.Chain, error) {
 	if len(all) == 0 {
 		return nil, nil //nolint:nilnil // nil is the empty chain
 	}
-	c := chain.New(n.System, func(m *performatives.Message, to performatives.AgentID) error { return n.relay.Onward(m, to) }, n.middlewareRefused)
+	c := chain.New(n.System, func(m *performatives.Message, to performatives.AgentID) error { return n.relay.Onward(m, to) },
+		func(by string, from Origin, m *performatives.Message, code performatives.Code, fault bool) {
+			publish(n, MiddlewareRefused{at(), by, m.ID(), m.Sender(), from.String(), code, fault})
+		})
 	named := make(map[string]bool, len(all))
 	for i, m := range all {
 		switch {
@@ -140,8 +143,4 @@ func (n *Node) chainOf(all []Middleware) (*chain.Chain, error) {
 		c.Add(m.Name, m.Handle, m.Timeout)
 	}
 	return c, nil
-}
-
-func (n *Node) middlewareRefused(by string, from Origin, m *performatives.Message, code performatives.Code, fault bool) {
-	publish(n, MiddlewareRefused{at(), by, m.ID(), m.Sender(), from.String(), code, fault})
 }

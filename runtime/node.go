@@ -78,8 +78,12 @@ func New(o Options) (*Node, error) {
 
 // start starts the watch, the agent of the node, and its part of the cluster.
 func (n *Node) start(o Options) (err error) {
-	if err = n.startWatch(o); err != nil {
-		return fmt.Errorf("runtime: Options.Watch: %w", err)
+	if o.Watch != nil {
+		with := *o.Watch
+		with.Codons = append(o.codons(), o.Watch.Codons...) // a codon may be there twice
+		if n.watch, err = watch.New(n.Events(), with); err != nil {
+			return fmt.Errorf("runtime: Options.Watch: %w", err)
+		}
 	}
 	if n.self, err = n.Client(context.Background(), performatives.AgentID(o.Name)); err != nil { //nolint:forbidigo // a client has nothing to start that could take time
 		return fmt.Errorf("runtime: Options.Name: %w", err)
@@ -91,18 +95,6 @@ func (n *Node) start(o Options) (err error) {
 		return fmt.Errorf("runtime: Options.Cluster: %w", err)
 	}
 	return nil
-}
-
-// startWatch starts the watch, if there is to be one. It checks the library's codons, those
-// of o.Codons, and those that o.Watch names.
-func (n *Node) startWatch(o Options) (err error) {
-	if o.Watch == nil {
-		return nil
-	}
-	with := *o.Watch
-	with.Codons = append(o.codons(), o.Watch.Codons...) // a codon may be there twice
-	n.watch, err = watch.New(n.Events(), with)
-	return err
 }
 
 // SpareProcessor raises GOMAXPROCS by one for what keeps a node alive: sessions, links, gossip,
@@ -204,6 +196,22 @@ func (client) Describe() performatives.Capabilities { return performatives.Capab
 // is a [*performatives.Refusal] and means that the message was not delivered and gets no
 // reply.
 func (n *Node) Send(m *performatives.Message) error { return n.system.Send(m) }
+
+// AskOption is an option of [Node.Ask].
+type AskOption func(e *performatives.Envelope)
+
+// WithAct sets the act of the message. It is needed for a payload whose type has no
+// method Act() performatives.Performative, such as [performatives.Raw] or a type of
+// the application.
+func WithAct(act performatives.Performative) AskOption {
+	return func(e *performatives.Envelope) { e.Performative = act }
+}
+
+// WithMessageType sets the application's message type:
+// see [performatives.Message.MessageType].
+func WithMessageType(name string) AskOption {
+	return func(e *performatives.Envelope) { e.MessageType = name }
+}
 
 // Ask sends a message with the given payload from the node and waits for the first reply.
 // A reply that is a refusal is returned as the error, a [*performatives.Refusal]. The
