@@ -22,7 +22,7 @@ type Mesh struct {
 	self performatives.AgentID // the sender of what the node itself says
 
 	placer  *placer
-	hold    *route.Hold // the messages that cannot be routed yet
+	waiting atomic.Int64 // how many messages cannot be routed yet
 	decide  Decider
 	cluster *clustered
 
@@ -55,7 +55,6 @@ type Events interface {
 func New(handover *sync.Mutex, decide Decider) *Mesh {
 	n := &Mesh{handover: handover, decide: decide, handedOver: make(chan struct{})}
 	n.placer = newPlacer(n)
-	n.hold = route.NewHold(n.placer.ctx, func(f func()) { n.System.Work(f) }, n.placer.pause)
 	return n
 }
 

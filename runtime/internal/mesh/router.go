@@ -38,7 +38,7 @@ const maxDecisions = 4
 func (n *Mesh) route(m *performatives.Message, to route.Entry, from *nodeLink, waited time.Duration, giveUp func(error)) (err error) {
 	for range maxDecisions {
 		d := n.decide(view{n}, to, m, way(from), waited)
-		if d.Do == route.Wait && n.hold.Again(waited, d.Limit, func(waited time.Duration) { n.routeLater(m, from, waited, giveUp) }) {
+		if d.Do == route.Wait && n.routeLater(m, from, waited, d.Limit, giveUp) {
 			return nil
 		}
 		if d.Learn != route.Nothing && d.Do != route.Wait {
@@ -56,19 +56,40 @@ func (n *Mesh) route(m *performatives.Message, to route.Entry, from *nodeLink, w
 	return err
 }
 
-// routeLater is route for a message that has waited. An error is told to its sender, or to giveUp.
-func (n *Mesh) routeLater(m *performatives.Message, from *nodeLink, waited time.Duration, giveUp func(error)) {
-	if from != nil {
-		from.receive(m, waited)
-		return
+// The first wait of a message that cannot be routed yet, and how many messages may wait.
+const (
+	firstWait  = 10 * time.Millisecond
+	maxWaiting = 1 << 12
+)
+
+// routeLater is route for a message after a wait that is twice as long as its last one: zero at
+// first. An error is told to its sender, or to giveUp. It reports false if the next wait would be
+// longer than limit, too many messages wait, or the node stops.
+func (n *Mesh) routeLater(m *performatives.Message, from *nodeLink, waited, limit time.Duration, giveUp func(error)) bool {
+	next := max(firstWait, 2*waited)
+	if next > limit || n.placer.ctx.Err() != nil {
+		return false
 	}
-	switch err := n.route(m, view{n}.Entry(m.Receiver()), nil, waited, giveUp); {
-	case err == nil:
-	case giveUp != nil:
-		giveUp(err)
-	default:
-		n.System.RefuseCopy(m.Receiver(), m, wire.AsRefusal(err))
+	if n.waiting.Add(1) > maxWaiting {
+		n.waiting.Add(-1)
+		return false
 	}
+	n.System.Work(func() {
+		n.placer.pause(n.placer.ctx, next)
+		n.waiting.Add(-1)
+		if from != nil {
+			from.receive(m, next)
+			return
+		}
+		switch err := n.route(m, view{n}.Entry(m.Receiver()), nil, next, giveUp); {
+		case err == nil:
+		case giveUp != nil:
+			giveUp(err)
+		default:
+			n.System.RefuseCopy(m.Receiver(), m, wire.AsRefusal(err))
+		}
+	})
+	return true
 }
 
 // act acts on a decision, except for those to refuse a message or to have it wait. It reports

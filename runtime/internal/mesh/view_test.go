@@ -2,7 +2,9 @@ package mesh
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -339,6 +341,52 @@ func TestDecisionThatIsAlwaysOutOfDate(t *testing.T) {
 	if err := p.node.Route(act(t, "r", performatives.ActRequest, toPlaced)); err == nil || decided != 2*maxDecisions {
 		t.Errorf("a message of this node: %v, decided %d times", err, decided)
 	}
+}
+
+// A message waits for twice as long each time, up to a limit, as long as the node runs and few
+// others wait.
+func TestMessagesThatWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := newPlacing(t)
+		var mu sync.Mutex
+		var waits []time.Duration
+		wait := route.Decision{Do: route.Wait, Limit: 640 * time.Millisecond, Why: performatives.Refused(performatives.CodeBusy, "it moves")}
+		p.node.decide = func(_ route.View, _ route.Entry, _ *performatives.Message, _ route.Link, waited time.Duration) route.Decision {
+			mu.Lock()
+			defer mu.Unlock()
+			waits = append(waits, waited)
+			return wait
+		}
+		m, began, letters := act(t, "i", performatives.ActInform, toPlaced), time.Now(), p.node.System.Counts().DeadLetters
+		if err := p.node.Route(m); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := fmt.Sprint(waits); got != "[0s 10ms 20ms 40ms 80ms 160ms 320ms 640ms]" {
+			t.Errorf("the waits are %s", got)
+		}
+		if n := p.node.System.Counts().DeadLetters - letters; n != 1 {
+			t.Errorf("%d dead letters at the end of the waits", n)
+		}
+		waits, wait.Limit = nil, firstWait
+		for range maxWaiting {
+			if err := p.node.Route(m); err != nil {
+				t.Fatal("there is no room")
+			}
+		}
+		if err := p.node.Route(m); !errors.Is(err, performatives.CodeBusy) {
+			t.Errorf("there is room for more than maxWaiting: %v", err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if p.end(); !errors.Is(p.node.Route(m), performatives.CodeBusy) {
+			t.Error("it waits after the end of the node")
+		}
+		if len(waits) != 2*maxWaiting+2 || time.Since(began) != 2*time.Minute {
+			t.Errorf("%d decisions in %v", len(waits), time.Since(began))
+		}
+	})
 }
 
 // nowhere is the destination of an agent that gets nothing.

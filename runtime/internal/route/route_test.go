@@ -1,12 +1,9 @@
 package route
 
 import (
-	"context"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -225,7 +222,7 @@ func TestDecideOther(t *testing.T) {
 		{"only heard, at its sender", from(known{heard: n2}), answer, 0, unknownThere},
 		{"to be activated at n3", from(known{host: hostN3, hostAny: hostN3}), request, 0, "pass n3"},
 		{"to be activated at n3, passed on too often", from(known{host: hostN3, hostAny: hostN3, sender: fromThere}), passedOn3, 0, "wait 640ms"},
-		{"the same after a while", from(known{host: hostN3, hostAny: hostN3}), passedOn3, firstWait, "pass n3"},
+		{"the same after a while", from(known{host: hostN3, hostAny: hostN3}), passedOn3, 10 * time.Millisecond, "pass n3"},
 		{"passed on too often, and this node may host it", from(known{host: hostN3, hostAny: hostN3, mayHost: true}), passedOn3, 0, "activate"},
 		{"only its sender hosts it, and took this node for a host", from(known{host: hostNone, hostAny: hostN2}), request, 0, "pass n2"},
 		{"no node hosts it", from(known{host: hostNone, hostAny: hostNone}), request, 0, "wait 640ms"},
@@ -296,48 +293,4 @@ func decideAll(t *testing.T, from Link, rows []row) {
 			t.Errorf("%s: all hosts but %v", r.name, e)
 		}
 	}
-}
-
-// A message waits for twice as long each time, up to a limit, as long as the node runs and few
-// others wait.
-func TestHold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, end := context.WithCancel(t.Context())
-		h := NewHold(ctx, func(f func()) { go f() }, func(_ context.Context, d time.Duration) bool {
-			time.Sleep(d)
-			return true
-		})
-		var waits []time.Duration
-		var try func(time.Duration)
-		try = func(waited time.Duration) {
-			waits = append(waits, waited)
-			if !h.Again(waited, longWait, try) {
-				waits = append(waits, -1)
-			}
-		}
-		began := time.Now()
-		try(0)
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if got := fmt.Sprint(waits); got != "[0s 10ms 20ms 40ms 80ms 160ms 320ms 640ms -1ns]" {
-			t.Errorf("the waits are %s", got)
-		}
-		var tried atomic.Int64
-		for range maxWaiting {
-			if !h.Again(0, longWait, func(time.Duration) { tried.Add(1) }) {
-				t.Fatal("there is no room")
-			}
-		}
-		if h.Again(0, longWait, func(time.Duration) { t.Error("it is tried") }) {
-			t.Error("there is room for more than maxWaiting")
-		}
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if end(); h.Again(0, longWait, func(time.Duration) { t.Error("it is tried after the end") }) {
-			t.Error("it waits after the end of the node")
-		}
-		if tried.Load() != maxWaiting || time.Since(began) != 2*time.Minute {
-			t.Errorf("%d were tried in %v", tried.Load(), time.Since(began))
-		}
-	})
 }
