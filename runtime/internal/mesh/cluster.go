@@ -75,19 +75,13 @@ func newClustered(n *Mesh) *clustered {
 	c := &clustered{
 		node: n, ready: make(chan struct{}), peers: make(map[cluster.Incarnation]*nodeLink),
 		self:     cluster.Incarnation{Name: n.Name(), Epoch: uint64(time.Now().UnixMicro())},
-		outdated: make(map[performatives.AgentID]struct{}),
+		outdated: make(map[performatives.AgentID]struct{}), handed: make(map[performatives.AgentID]*cluster.Incarnation),
 	}
 	c.begin = sync.OnceFunc(func() { close(c.ready) })
 	c.replica = directory.New(c.self)
 	c.listLocked()
 	return c
 }
-
-// The limits of the records of a link between two nodes.
-const (
-	maxNodeOpen  = 1 << 20
-	maxNodeBytes = 1 << 30
-)
 
 // memberChanged handles a change of the membership. The calls are in order.
 func (c *clustered) memberChanged(e membership.Event) {
@@ -149,7 +143,7 @@ func (c *clustered) addLocked(peer cluster.Incarnation) {
 	if before := c.peers[peer]; before != nil {
 		l.again, l.metBefore = true, before.metBefore || before.met.Load()
 	}
-	l.Link = c.node.Relay.NewLink(relay.Node, l, relay.Limits{Open: maxNodeOpen, Bytes: maxNodeBytes, Grace: c.node.Grace, Patience: c.node.Patience})
+	l.Link = c.node.Relay.NewLink(relay.Node, l, relay.Limits{Open: 1 << 20, Bytes: 1 << 30, Grace: c.node.Grace, Patience: c.node.Patience})
 	c.peers[peer] = l
 	c.listLocked()
 }

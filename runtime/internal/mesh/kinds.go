@@ -133,9 +133,6 @@ const handedTime = 10 * time.Second
 func (c *clustered) handOver(id performatives.AgentID, to cluster.Incarnation) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.handed == nil {
-		c.handed = make(map[performatives.AgentID]*cluster.Incarnation)
-	}
 	key := id.Fold()
 	handed := &to
 	c.handed[key] = handed

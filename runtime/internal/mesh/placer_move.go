@@ -44,8 +44,11 @@ func (p *placer) leave(ctx context.Context, a *activation) (begun bool) {
 	return true
 }
 
-// retire stops an agent that leaves.
-func (p *placer) retire(ctx context.Context, a *activation) (retired, error) {
+// retire stops an agent that leaves, unless it has left memory: by [actors.System.Retire], or as
+// long as it is quiet.
+func (p *placer) retire(
+	ctx context.Context, a *activation, stop func(context.Context, performatives.AgentID) (*actors.Reservation, []byte, error),
+) (retired, error) {
 	p.mu.Lock()
 	out := a.passive
 	a.passive = nil
@@ -53,8 +56,8 @@ func (p *placer) retire(ctx context.Context, a *activation) (retired, error) {
 	if out != nil {
 		return *out, nil
 	}
-	v, state, err := p.node.System.Retire(ctx, a.id)
-	if err != nil { // it has stopped by itself
+	v, state, err := stop(ctx, a.id)
+	if err != nil && !errors.Is(err, actors.ErrNotQuiet) { // it has stopped by itself
 		p.ended(a)
 	}
 	return retired{v, state, true}, err
@@ -71,27 +74,22 @@ func (p *placer) passivate(a *activation, self actors.Self) {
 	if p.leaves(a.id) || !p.leave(p.ctx, a) {
 		return // what moves it watches it again
 	}
-	p.mu.Lock()
-	out := a.passive
-	p.mu.Unlock()
-	if out != nil { // it has left memory meanwhile
-		p.keep(a, *out)
-		return
-	}
-	v, state, err := p.node.System.RetireQuiet(p.ctx, a.id)
+	r, err := p.retire(p.ctx, a, p.node.System.RetireQuiet)
 	switch {
 	case errors.Is(err, actors.ErrNotQuiet):
 		p.free(a)
 		p.watchIdle(a, self)
 	case err != nil:
-		p.ended(a)
-	case state != nil:
-		p.keep(a, retired{v, state, false})
+	case !r.ran: // it has left memory meanwhile
+		p.keep(a, r)
+	case r.state != nil:
+		r.ran = false
+		p.keep(a, r)
 		p.node.Events.AgentPassivated(a.id)
-	case v.Len() > 0: // messages have come meanwhile
-		p.again(a, retired{Reservation: v})
+	case r.Len() > 0: // messages have come meanwhile
+		p.again(a, r)
 	default:
-		v.Release(p.node.Route)
+		r.Release(p.node.Route)
 		p.remove(a)
 		p.node.Events.AgentPassivated(a.id)
 	}
@@ -151,7 +149,7 @@ func (p *placer) move(a *activation) {
 // conversations of the agent may go on until talk ends. If the next node is this one by then, it
 // starts the agent again.
 func (p *placer) handOver(talk, offers context.Context, a *activation) error {
-	r, err := p.retire(talk, a)
+	r, err := p.retire(talk, a, p.node.System.Retire)
 	if err != nil {
 		return err
 	}
@@ -223,7 +221,7 @@ func (p *placer) yield(id performatives.AgentID, to *nodeLink) {
 	}
 	ctx, cancel := context.WithTimeout(p.ctx, yieldTime)
 	defer cancel()
-	r, err := p.retire(ctx, a)
+	r, err := p.retire(ctx, a, p.node.System.Retire)
 	if err != nil {
 		return
 	}

@@ -80,7 +80,7 @@ func TestLeavesAfterItHasStayed(t *testing.T) {
 			t.Fatal("it leaves twice at once")
 		}
 		go leave()
-		r, err := p.retire(t.Context(), a)
+		r, err := p.retire(t.Context(), a, p.node.System.Retire)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -1146,7 +1146,7 @@ func TestSingletonBeginsAgain(t *testing.T) {
 				if a == nil || !p.leave(t.Context(), a) {
 					t.Fatal("it does not leave")
 				}
-				r, err := p.retire(t.Context(), a)
+				r, err := p.retire(t.Context(), a, p.node.System.Retire)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -1352,7 +1352,7 @@ func TestPassiveAgentBegins(t *testing.T) {
 		if run := p.runOf("k/a"); run.number != first {
 			t.Errorf("it begins while it leaves: %+v", run)
 		}
-		r, err := p.retire(t.Context(), a)
+		r, err := p.retire(t.Context(), a, p.node.System.Retire)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -1367,7 +1367,7 @@ func TestPassiveAgentBegins(t *testing.T) {
 			t.Fatal("it does not leave")
 		}
 		begin = make(chan struct{})
-		if r, err = p.retire(t.Context(), a); err != nil {
+		if r, err = p.retire(t.Context(), a, p.node.System.Retire); err != nil {
 			t.Fatal(err)
 		}
 		if p.again(a, r); p.leaves("k/a") {

@@ -47,7 +47,14 @@ func (r *Relay) note(p passage, now func() time.Time) (noted, error) {
 	t := r.findLocked(p)
 	switch {
 	case t == nil && (!begins || p.accountedFor()):
-		return noted{}, r.admitLocked(p)
+		m, own := p.message, 0
+		if p.from.via == nil {
+			own = 1
+		}
+		if !m.Performative().ExpectsReply() || m.InReplyTo() != "" || m.Performative() == performatives.ActCancel {
+			return noted{}, nil
+		}
+		return noted{}, r.roomLocked(nil, p, own) // a conversation of an agent of this process takes room of the session
 	case t == nil:
 		return r.openLocked(p, now)
 	case t.tombstone && t.roleOf(p.message) == machine.Responder:
@@ -237,20 +244,6 @@ func (r *Relay) roomLocked(t *record, p passage, own int) error {
 		}
 	}
 	return nil
-}
-
-// admitLocked refuses a request that opens a conversation of an agent of this process if the
-// session has too many.
-func (r *Relay) admitLocked(p passage) error {
-	m := p.message
-	if !m.Performative().ExpectsReply() || m.InReplyTo() != "" || m.Performative() == performatives.ActCancel {
-		return nil
-	}
-	own := 0
-	if p.from.via == nil {
-		own = 1
-	}
-	return r.roomLocked(nil, p, own)
 }
 
 // takeBack undoes the effect of a message on its record, because the message could not be passed
