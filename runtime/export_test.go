@@ -43,7 +43,7 @@ func (o ClusterOptions) Over(s SimNetwork) *ClusterOptions {
 func (n *Node) OpenRecords() int { return n.relay.Open() }
 
 // Mesh returns the hooks of the node's mesh.
-func (n *Node) Mesh() mesh.Hooks { return n.mesh.Hooks() }
+func (n *Node) Mesh() *mesh.Hooks { return (*mesh.Hooks)(n.mesh) }
 
 // HeardOver returns the nodes over whose links agents are known that are not in the directory, and
 // to which there are no links any more.

@@ -6,20 +6,17 @@ import (
 )
 
 // Hooks are what the tests and simulations of package runtime do to the mesh of a running node.
-type Hooks struct{ n *Mesh }
-
-// Hooks returns the hooks of the mesh.
-func (n *Mesh) Hooks() Hooks { return Hooks{n} }
+type Hooks Mesh
 
 // PlacementProtocol is the protocol of what nodes tell each other about placement.
 const PlacementProtocol = placementProtocol
 
 // HoldActivations keeps the placed agents of the node where they are, except for those that start
 // or leave just now: none moves, leaves memory or gives way to an older activation.
-func (h Hooks) HoldActivations() {
-	h.n.placer.mu.Lock()
-	defer h.n.placer.mu.Unlock()
-	for _, a := range h.n.placer.active {
+func (h *Hooks) HoldActivations() {
+	h.placer.mu.Lock()
+	defer h.placer.mu.Unlock()
+	for _, a := range h.placer.active {
 		if a.busy == nil {
 			a.busy, a.leaving = make(chan struct{}), true
 		}
@@ -27,16 +24,16 @@ func (h Hooks) HoldActivations() {
 }
 
 // Links returns the incarnations of other nodes to which there are links.
-func (h Hooks) Links() (peers []cluster.Incarnation) {
-	for _, l := range *h.n.cluster.current.Load() {
+func (h *Hooks) Links() (peers []cluster.Incarnation) {
+	for _, l := range *h.cluster.current.Load() {
 		peers = append(peers, l.peer)
 	}
 	return peers
 }
 
 // HeardOver returns the nodes over whose links agents are known that are not in the directory.
-func (h Hooks) HeardOver() (peers []cluster.Incarnation) {
-	c := h.n.cluster
+func (h *Hooks) HeardOver() (peers []cluster.Incarnation) {
+	c := h.cluster
 	c.heard.mu.Lock()
 	defer c.heard.mu.Unlock()
 	for _, by := range c.heard.by {
@@ -49,14 +46,14 @@ func (h Hooks) HeardOver() (peers []cluster.Incarnation) {
 
 // LoseSlowly gives another node up. In the middle, when the link has ended and its agents are still
 // in the directory, it calls a function.
-func (h Hooks) LoseSlowly(name string, meanwhile func()) {
-	for _, l := range *h.n.cluster.current.Load() {
+func (h *Hooks) LoseSlowly(name string, meanwhile func()) {
+	for _, l := range *h.cluster.current.Load() {
 		if l.peer.Name == name {
-			h.n.handover.Lock()
+			h.handover.Lock()
 			l.beginLossLocked()
-			h.n.handover.Unlock()
+			h.handover.Unlock()
 			meanwhile()
-			h.n.cluster.lose(l.peer, "failed")
+			h.cluster.lose(l.peer, "failed")
 		}
 	}
 }

@@ -165,16 +165,14 @@ func (n *Mesh) broadcast(m *performatives.Message, fromNode bool) error {
 		if agent.ID().Is(m.Sender()) || !n.ours(agent) || !agent.Visible() && !listens(agent, m) {
 			continue
 		}
-		var refusal *performatives.Refusal
 		switch err := n.System.Deliver(agent.ID(), m); {
-		case errors.Is(err, performatives.CodeUnknownAgent): // it has gone, or does not run yet
-			continue
-		case errors.As(err, &refusal):
+		case err == nil:
+			reached = true
+		case !errors.Is(err, performatives.CodeUnknownAgent): // else it has gone, or does not run yet
+			refusal := wire.AsRefusal(err)
 			refusal.From = agent.ID()
 			failed = append(failed, refusal)
-			continue
 		}
-		reached = true
 	}
 	slices.SortFunc(failed, func(a, b *performatives.Refusal) int { return cmp.Compare(a.From, b.From) }) // Agents has no order
 	var first error

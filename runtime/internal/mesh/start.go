@@ -57,17 +57,12 @@ func (realNetwork) Membership(o membership.Options) (Joiner, error) { return mem
 
 func (realNetwork) Links(o nodelink.LinksOptions) (NodeLinks, error) { return nodelink.NewLinks(o) }
 
-// Join makes the node a member of a cluster.
-func (n *Mesh) Join(o Options, all []*codons.Codon, log *slog.Logger) (err error) {
+// Join makes the node a member of a cluster. After an error, [Mesh.Leave] ends what has begun.
+func (n *Mesh) Join(o Options, all []*codons.Codon, log *slog.Logger) error {
 	if o.Network == nil {
 		o.Network = realNetwork{}
 	}
 	c := n.cluster
-	defer func() {
-		if err != nil {
-			_ = n.Leave(context.Background()) //nolint:forbidigo // nothing runs that could take time
-		}
-	}()
 	if err := c.listen(o); err != nil {
 		return err
 	}
@@ -80,10 +75,8 @@ func (n *Mesh) Join(o Options, all []*codons.Codon, log *slog.Logger) (err error
 		return err
 	}
 	c.mu.Lock()
-	if self := gossip.Self().Incarnation; self != c.self { // another run has had an epoch that is as great
-		c.self = self
-		c.replica.Rename(self)
-	}
+	c.self = gossip.Self().Incarnation // another run may have had an epoch that is as great
+	c.replica.Rename(c.self)
 	c.mu.Unlock()
 	c.links, err = o.Network.Links(nodelink.LinksOptions{
 		Self: c.self, Handler: linkHandler{c}, Dialect: grpc.Dialect{}, Stamper: n.System,
@@ -123,13 +116,11 @@ func (o *Options) membership(n *Mesh, c *clustered, log *slog.Logger) membership
 func joinFirst(m Joiner, o Options, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(context.Background(), o.JoinTime) //nolint:forbidigo // it ends here
 	defer cancel()
-	switch err := m.Join(ctx); {
-	case err == nil:
-	case ctx.Err() == nil:
+	err := m.Join(ctx)
+	if err == nil || ctx.Err() == nil {
 		return err
-	default:
-		log.Warn("no node of the cluster could be joined: this node begins alone, and goes on trying", "join", o.Join, "err", err)
 	}
+	log.Warn("no node of the cluster could be joined: this node begins alone, and goes on trying", "join", o.Join, "err", err)
 	return nil
 }
 

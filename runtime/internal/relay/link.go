@@ -2,6 +2,7 @@ package relay
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -209,21 +210,15 @@ func (l *Link) refuseCopy(m *performatives.Message, why *performatives.Refusal) 
 // substitute returns a FAILURE in place of a reply that cannot be encoded or is too long: the peer
 // waits for one. It returns nil for a message that does not end a conversation.
 func (l *Link) substitute(m *performatives.Message, why error) *performatives.Message {
-	switch m.Performative() { //nolint:exhaustive // these acts do not end a conversation
-	case performatives.ActTaskAccept, performatives.ActAgree, performatives.ActStatusUpdate, performatives.ActFailure:
-		return nil
-	}
-	if m.InReplyTo() == "" {
+	goesOn := []performatives.Performative{performatives.ActTaskAccept, performatives.ActAgree, performatives.ActStatusUpdate, performatives.ActFailure}
+	if m.InReplyTo() == "" || slices.Contains(goesOn, m.Performative()) {
 		return nil
 	}
 	s := l.relay.system.Stamp()
-	failure, err := performatives.New(performatives.Envelope{
+	failure, _ := performatives.New(performatives.Envelope{ // the error is an invalid stamp
 		ID: s.ID, Timestamp: s.Time, Sender: m.Sender(), Receiver: m.Receiver(), ConversationID: m.ConversationID(),
 		Protocol: m.Protocol(), InReplyTo: m.InReplyTo(), Priority: m.Priority(), Ontology: performatives.OntologyExecutionFailure,
 		Payload: performatives.Failure{ErrorCode: performatives.CodeFailed, ErrorText: wire.AsRefusal(why).Text},
 	})
-	if err != nil {
-		return nil
-	}
 	return failure
 }

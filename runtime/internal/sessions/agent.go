@@ -113,8 +113,7 @@ func (a *Agent) whisper(m *performatives.Message) {
 			answer, err = a.registration.Describe().Answer(q)
 		}
 		if err != nil {
-			r := wire.AsRefusal(err)
-			s.RefuseWith(a.id, m, r)
+			s.RefuseWith(a.id, m, wire.AsRefusal(err))
 			return
 		}
 		act = performatives.ActInformCapabilities

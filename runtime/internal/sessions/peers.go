@@ -266,23 +266,15 @@ func (p *Peers) isAgent(from *Agent, m *performatives.Message) bool {
 // Undelivered handles a message that the session did not deliver to the peer. An answer that was
 // not written, to an agent that another session owns now, is sent over that.
 func (p *Peers) Undelivered(s *wire.Session, m *performatives.Message, why *performatives.Refusal) {
-	l := linkOf(s)
-	m = p.unlabelled(l, m)
+	l, key := linkOf(s), m.Receiver().Fold()
+	p.node.Handover.Lock()
+	if guest, known := l.guests[key]; known && l.agents[key] == nil { // the name of a guest, and of no agent of the session
+		m = m.Readdressed(m.Sender(), guest)
+	}
+	p.node.Handover.Unlock()
 	if why.Code != performatives.CodeStopped || m.Performative().ExpectsReply() || !l.Redirect(m) {
 		l.Undelivered(m, why)
 	}
-}
-
-// unlabelled returns a message to a guest under the id by which the node knows it, unless an agent
-// of the session owns the name.
-func (p *Peers) unlabelled(l *link, m *performatives.Message) *performatives.Message {
-	p.node.Handover.Lock()
-	defer p.node.Handover.Unlock()
-	key := m.Receiver().Fold()
-	if guest, known := l.guests[key]; known && l.agents[key] == nil {
-		return m.Readdressed(m.Sender(), guest)
-	}
-	return m
 }
 
 // Closed ends the link of a session: its agents leave the directory, the conversations with them

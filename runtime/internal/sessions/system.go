@@ -24,7 +24,7 @@ func (p *Peers) health(l *link, m *performatives.Message, t performatives.TaskRe
 	if err != nil {
 		return p.node.Relay.Refuse(m, performatives.Refused(performatives.CodeInvalidPayload, "task_parameters: want an object with agent_id, a string"))
 	}
-	var answer any
+	answer, ok := p.opts.Health(q.Agent)
 	if q.Agent == "" {
 		all := []any{}
 		for _, a := range p.directory() {
@@ -32,13 +32,10 @@ func (p *Peers) health(l *link, m *performatives.Message, t performatives.TaskRe
 				all = append(all, h)
 			}
 		}
-		answer = map[string]any{"agents": all}
-	} else {
-		h, ok := p.opts.Health(q.Agent)
-		if !ok {
-			return p.node.Relay.Refuse(m, performatives.Refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %.64q", q.Agent)))
-		}
-		answer = h
+		answer, ok = map[string]any{"agents": all}, true
+	}
+	if !ok {
+		return p.node.Relay.Refuse(m, performatives.Refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %.64q", q.Agent)))
 	}
 	return p.reply(l, m, performatives.ActInformResult, performatives.InformResult{Status: performatives.StatusSuccess, Details: performatives.ContentOf(answer)})
 }

@@ -271,18 +271,15 @@ func (l *uplinkSession) updateIntroduction(id performatives.AgentID) {
 	defer l.introduceMu.Unlock()
 	key := id.Fold()
 	agent, runs := l.uplink.node.System.Find(id)
+	var c performatives.Capabilities
 	switch visible := runs && agent.Visible(); {
 	case visible:
-		l.introduced[key] = true
-		l.sendIntroduction(id, agent.Describe())
+		l.introduced[key], c = true, agent.Describe()
 	case l.introduced[key]:
 		delete(l.introduced, key)
-		l.sendIntroduction(id, performatives.Capabilities{})
+	default:
+		return
 	}
-}
-
-// sendIntroduction sends a QUERY_CAPABILITIES with the capabilities of an agent.
-func (l *uplinkSession) sendIntroduction(id performatives.AgentID, c performatives.Capabilities) {
 	s := l.uplink.node.System.Stamp()
 	m, err := performatives.New(performatives.Envelope{
 		ID: s.ID, Timestamp: s.Time, Sender: id, Receiver: namespace.System, ReplyWith: string(s.ID),
