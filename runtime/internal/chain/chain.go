@@ -154,9 +154,8 @@ func (c *Chain) refuse(l *link, from Origin, m *performatives.Message, err error
 		c.system().Logger().Error("middleware failed", args...)
 	} else {
 		copied := *r
-		if r = &copied; r.Code == "" {
-			r.Code = performatives.CodeForbidden
-		}
+		r = &copied
+		r.Code = cmp.Or(r.Code, performatives.CodeForbidden)
 		l.refused.Add(1)
 	}
 	r.About, r.From = m.ID(), ""

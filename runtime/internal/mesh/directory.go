@@ -74,27 +74,22 @@ func (c *clustered) spreadLocked(delta []byte) {
 	}
 }
 
-// endBurst ends a burst. If the others were not told of all of its changes, they get the state.
+// endBurst ends a burst. If the others were not told of all of its changes, they get the state of
+// this node's own agents. A node that this one does not reach gets it by push/pull.
 func (c *clustered) endBurst() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.burst > burstSize {
-		c.node.System.Work(c.spreadAll)
+		state := c.replica.OwnState()
+		c.node.System.Work(func() {
+			for _, l := range *c.current.Load() {
+				if err := c.members.SendBulk(l.peer, state); err != nil {
+					c.node.System.Logger().Debug("the agents of this node were not sent to another", "peer", l.peer.Name, "err", err)
+				}
+			}
+		})
 	}
 	c.burst = 0
-}
-
-// spreadAll sends the other nodes the state of this node's own agents. A node that it does not
-// reach gets the state by push/pull.
-func (c *clustered) spreadAll() {
-	c.mu.Lock()
-	state := c.replica.OwnState()
-	c.mu.Unlock()
-	for _, l := range *c.current.Load() {
-		if err := c.members.SendBulk(l.peer, state); err != nil {
-			c.node.System.Logger().Debug("the agents of this node were not sent to another", "peer", l.peer.Name, "err", err)
-		}
-	}
 }
 
 // putLocked records an agent of this node in the replica.
@@ -112,8 +107,8 @@ func (c *clustered) putLocked(r *actors.Registration) (delta []byte) {
 		}
 	}
 	entries := c.replica.Lookup(r.ID())
-	if run := c.node.placer.runOf(r.ID()); run.number != 0 {
-		e.Placed, e.First, e.Since = true, run.first, run.number
+	if run := c.node.placer.runOf(r.ID()); run.Number != 0 {
+		e.Placed, e.First, e.Since = true, run.first, run.Number
 	} else if e.Since = c.sinceLocked(entries); e.Since == 0 {
 		e.Since = uint64(time.Now().UnixMicro())
 		for _, other := range entries { // whose node's clock may be ahead
@@ -356,11 +351,11 @@ func (c *clustered) contestLocked(ours *actors.Registration, w wanted) {
 		return
 	}
 	log := c.node.System.Logger().With("agent", ours.ID(), "peer", w.link.peer.Name)
-	if run := c.node.placer.runOf(ours.ID()); run.number != 0 && w.entry.Placed {
+	if run := c.node.placer.runOf(ours.ID()); run.Number != 0 && w.entry.Placed {
 		own := run.entry(ours.ID(), c.incarnation())
 		switch {
 		case run.followed(w.entry): // which has yet to go
-		case run.offered && w.entry.Continues(own): // that node has taken it, and says so soon
+		case run.Offered && w.entry.Continues(own): // that node has taken it, and says so soon
 		case own.Compare(w.entry) > 0:
 			log.Warn("another node has activated the agent before, and this activation stops")
 			c.node.Events.AgentContested(ours.ID(), w.link.peer.Name, true)

@@ -53,10 +53,9 @@ type activation struct {
 
 // run is the activation of an agent on this node. The zero value is that of any other agent.
 type run struct {
-	number  uint64          // greater than that of each earlier run of the id
-	first   uint64          // that of the first run whose state this one may have
-	before  directory.Entry // of the run of another node that this one has followed; it may stand for a while
-	offered bool            // the agent was offered to another node, which has not answered, or has taken it
+	route.Run                 // its number is greater than that of each earlier run of the id
+	first     uint64          // the number of the first run whose state this one may have
+	before    directory.Entry // of the run of another node that this one has followed; it may stand for a while
 }
 
 // followed reports whether an entry is of the run before, or of an earlier one of that node.
@@ -88,7 +87,7 @@ func (p *placer) drain() {
 	p.draining = true
 }
 
-// pick returns which node is to run an agent, of those but except.
+// pick returns which node is to run an agent, of those but except; nil stands for none.
 func (p *placer) pick(id performatives.AgentID, except ...*nodeLink) (at route.Host) {
 	name := placement.KindOf(id)
 	links := p.node.cluster.hostsOf(name)
@@ -101,7 +100,7 @@ func (p *placer) pick(id performatives.AgentID, except ...*nodeLink) (at route.H
 		names = append(names, p.node.Name())
 	}
 	for _, l := range links {
-		if !slices.ContainsFunc(except, func(other *nodeLink) bool { return other.peer == l.peer }) {
+		if !slices.ContainsFunc(except, func(other *nodeLink) bool { return other != nil && other.peer == l.peer }) {
 			names = append(names, l.peer.Name)
 		}
 	}
@@ -176,8 +175,8 @@ func (p *placer) reserve(k *kind, id performatives.AgentID, after directory.Entr
 	if err != nil {
 		return nil, nil, err
 	}
-	a := &activation{id: id, kind: k, run: run{number: numberAfter(after.Since), before: after}, busy: make(chan struct{})}
-	a.first = cmp.Or(after.First, a.number)
+	a := &activation{id: id, kind: k, run: run{Run: route.Run{Number: numberAfter(after.Since)}, before: after}, busy: make(chan struct{})}
+	a.first = cmp.Or(after.First, a.Number)
 	p.active[id.Fold()] = a
 	return v, a, nil
 }
@@ -187,7 +186,7 @@ func numberAfter(last uint64) uint64 { return max(uint64(time.Now().UnixMicro())
 
 // start starts an agent whose id is reserved, with the state of an earlier run.
 func (p *placer) start(a *activation, r retired) {
-	number := p.runOf(a.id).number
+	number := p.runOf(a.id).Number
 	p.node.cluster.agentChanged(a.id) // the others know as soon as can be
 	p.node.System.Work(func() {
 		spec := actors.Spec{ID: a.id, New: func() actors.Agent { return a.kind.New(a.id) }, State: r.state, Activation: number}
@@ -268,7 +267,7 @@ func (p *placer) retryLater() { p.node.System.AfterFunc(retryTime, p.changed) }
 
 // entry returns the entry of the run in the directory.
 func (r run) entry(id performatives.AgentID, owner cluster.Incarnation) directory.Entry {
-	return directory.Entry{Agent: id, Owner: owner, Placed: true, Since: r.number, First: r.first}
+	return directory.Entry{Agent: id, Owner: owner, Placed: true, Since: r.Number, First: r.first}
 }
 
 // runOf returns the run of an agent on this node.

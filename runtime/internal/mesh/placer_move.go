@@ -129,7 +129,7 @@ func (p *placer) again(a *activation, r retired) {
 
 // renewLocked begins the next run of an agent on the same node.
 func (a *activation) renewLocked() {
-	a.number, a.passive, a.leaving = numberAfter(a.number), nil, false
+	a.Number, a.passive, a.leaving = numberAfter(a.Number), nil, false
 }
 
 // move hands an agent over to the node that is to run it.

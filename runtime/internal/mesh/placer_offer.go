@@ -93,7 +93,7 @@ var errRunsBefore = errors.New("another node has activated the agent before")
 // which is an error.
 func (p *placer) offerAround(ctx context.Context, a *activation, r retired) (*nodeLink, error) {
 	own := p.runOf(a.id)
-	h := note{Step: stepOffer, Agent: a.id, Activation: own.number, First: own.first, State: r.state, Ran: r.ran, Taken: takenBy(r)}
+	h := note{Step: stepOffer, Agent: a.id, Activation: own.Number, First: own.first, State: r.state, Ran: r.ran, Taken: takenBy(r)}
 	defer func() {
 		if h.Doubtful {
 			p.branch(a)
@@ -119,8 +119,8 @@ func (p *placer) offerAround(ctx context.Context, a *activation, r retired) (*no
 				h.Doubtful = false
 				return to, nil
 			case stepRuns:
-				theirs := run{number: answer.Runs, first: answer.First}
-				if own.entry(a.id, p.node.cluster.incarnation()).Compare(theirs.entry(a.id, to.peer)) > 0 {
+				theirs := directory.Entry{Agent: a.id, Owner: to.peer, Placed: true, Since: answer.Runs, First: answer.First}
+				if own.entry(a.id, p.node.cluster.incarnation()).Compare(theirs) > 0 {
 					return to, errRunsBefore
 				}
 				err, again = fmt.Errorf("the node %s runs it, too", to.peer.Name), true // and gives way
@@ -145,8 +145,8 @@ func (p *placer) offerAround(ctx context.Context, a *activation, r retired) (*no
 func (p *placer) branch(a *activation) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	a.number = numberAfter(a.number)
-	a.first = a.number
+	a.Number = numberAfter(a.Number)
+	a.first = a.Number
 }
 
 // pause waits. It reports false if ctx ends before.
@@ -185,7 +185,7 @@ func (p *placer) offer(ctx context.Context, to *nodeLink, a *activation, h note)
 func (p *placer) setOffered(a *activation, offered bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	a.offered = offered
+	a.Offered = offered
 }
 
 // ask sends a node a note, and returns a channel for one answer: that of the node, stepRefused if
@@ -286,10 +286,10 @@ func (p *placer) take(from cluster.Incarnation, h note) (answer note) {
 	answer = note{Number: h.Number, Agent: h.Agent}
 	err := p.takeOver(from, h)
 	switch run := p.runOf(h.Agent); {
-	case err == nil, run.number > h.Activation && run.first == h.First: // or the answer was lost
+	case err == nil, run.Number > h.Activation && run.first == h.First: // or the answer was lost
 		answer.Step = stepTaken
-	case run.number != 0:
-		answer.Step, answer.Runs, answer.First = stepRuns, run.number, run.first
+	case run.Number != 0:
+		answer.Step, answer.Runs, answer.First = stepRuns, run.Number, run.first
 	default:
 		answer.Step, answer.Reason = stepRefused, err.Error()
 	}

@@ -52,8 +52,8 @@ func TestStopIsKnownLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.agentStopped("K/A") // of the run before
-	if r := p.runOf("k/a"); r.number != a.number {
-		t.Errorf("it is %+v, want the activation %d", r, a.number)
+	if r := p.runOf("k/a"); r.Number != a.Number {
+		t.Errorf("it is %+v, want the activation %d", r, a.Number)
 	}
 	p.remove(a)
 	v.Release(func(*performatives.Message) error { return nil })
@@ -88,7 +88,7 @@ func TestLeavesAfterItHasStayed(t *testing.T) {
 			p.again(a, r)
 			continue
 		}
-		if run := p.runOf("K/A"); run.number <= run.first {
+		if run := p.runOf("K/A"); run.Number <= run.first {
 			t.Errorf("its run is %+v", run)
 		}
 		p.ended(a)
@@ -324,7 +324,7 @@ func TestEntryOfAnAgentThatIsHandedOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		number, began, done := p.runOf("k/a").number, time.Now(), make(chan error, 1)
+		number, began, done := p.runOf("k/a").Number, time.Now(), make(chan error, 1)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		go func() { done <- p.node.HandOver(ctx) }()
@@ -478,14 +478,14 @@ func TestNumbersOfTheNextRun(t *testing.T) {
 	a.renewLocked()
 	p.mu.Unlock()
 	next := p.runOf("k/a")
-	if next.number <= before.number || next.first != before.first {
+	if next.Number <= before.Number || next.first != before.first {
 		t.Errorf("the next run is %+v, want a later one in the line of %+v", next, before)
 	}
 	if got := numberAfter(1 << 62); got != 1<<62+1 {
 		t.Errorf("after a run of a node whose clock is ahead it is %d", got)
 	}
 	p.branch(a)
-	if r := p.runOf("k/a"); r.number <= next.number || r.first != r.number {
+	if r := p.runOf("k/a"); r.Number <= next.Number || r.first != r.Number {
 		t.Errorf("after an offer without an answer it is %+v, want the first one of a line later than %+v", r, next)
 	}
 }
@@ -530,7 +530,7 @@ func TestRecordsOfAnAgentThatLeaves(t *testing.T) {
 	if open := p.node.Relay.Open(); open != 0 {
 		t.Errorf("%d records are open after it has ended", open)
 	}
-	if p.leaves("k/a") || p.runOf("k/a").number != 0 {
+	if p.leaves("k/a") || p.runOf("k/a").Number != 0 {
 		t.Error("it is not forgotten")
 	}
 }
@@ -621,7 +621,7 @@ func TestAnswerAtTheEndOfItsTime(t *testing.T) {
 	end()
 	for range 100 {
 		a := &activation{id: "k/a", kind: k}
-		if answer := p.offer(over, n2, a, note{Step: stepOffer, Agent: "k/a"}); answer.Step != stepTaken || !a.offered {
+		if answer := p.offer(over, n2, a, note{Step: stepOffer, Agent: "k/a"}); answer.Step != stepTaken || !a.Offered {
 			t.Fatalf("the answer is %+v", answer)
 		}
 	}
@@ -638,7 +638,7 @@ func TestTakenBeforeItsAnswer(t *testing.T) {
 			p.node.Events = contested
 			r := reserved(t, p, "k/a", 0)
 			p.mu.Lock()
-			p.active["k/a"] = &activation{id: "k/a", kind: k, run: run{number: 7, first: 5, offered: true}}
+			p.active["k/a"] = &activation{id: "k/a", kind: k, run: run{Run: route.Run{Number: 7, Offered: true}, first: 5}}
 			p.mu.Unlock()
 			theirs := directory.New(n2.peer)
 			theirs.Put(directory.Entry{Agent: hostEntry("k"), Hidden: true, Hosts: true, Since: 1}, nil)
@@ -899,7 +899,7 @@ func TestOfferWaitsForTheNextLink(t *testing.T) {
 		c, n2 := beside(t, p, links)
 		p.mu.Lock()
 		k.hosts, p.draining = false, false
-		a := &activation{id: "k/a", kind: k, run: run{number: 7, first: 5}}
+		a := &activation{id: "k/a", kind: k, run: run{Run: route.Run{Number: 7}, first: 5}}
 		p.active[a.id] = a
 		p.mu.Unlock()
 		links.offered = func(to cluster.Incarnation, h note) {
@@ -1052,7 +1052,7 @@ func TestActivationAtANodeThatHasNotJoined(t *testing.T) {
 					t.Error(err)
 				}
 				synctest.Wait()
-				if run := p.runOf("k/a"); run.number != 0 {
+				if run := p.runOf("k/a"); run.Number != 0 {
 					t.Error("it is activated at once")
 				}
 				if how.joins {
@@ -1060,7 +1060,7 @@ func TestActivationAtANodeThatHasNotJoined(t *testing.T) {
 				}
 				time.Sleep(strangerTime / 2) // which is longer than all waits of a message for an agent that moves
 				synctest.Wait()
-				if activated := p.runOf("k/a").number != 0; activated == how.joins {
+				if activated := p.runOf("k/a").Number != 0; activated == how.joins {
 					t.Errorf("it is activated here: %t", activated)
 				}
 				if passed := slices.Contains(links.all(), "n3 "); passed != how.joins {
@@ -1091,7 +1091,7 @@ func TestSingletonAtANodeThatHasNotJoined(t *testing.T) {
 				}
 				time.Sleep(strangerTime - time.Second)
 				synctest.Wait()
-				if run := p.runOf("boss"); run.number != 0 {
+				if run := p.runOf("boss"); run.Number != 0 {
 					t.Error("it is activated before the other node can have joined")
 				}
 				if joins {
@@ -1099,7 +1099,7 @@ func TestSingletonAtANodeThatHasNotJoined(t *testing.T) {
 				}
 				time.Sleep(2 * strangerTime)
 				synctest.Wait()
-				if activated := p.runOf("boss").number != 0; activated == joins {
+				if activated := p.runOf("boss").Number != 0; activated == joins {
 					t.Errorf("it is activated: %t", activated)
 				}
 				_ = stop(t.Context(), p.node)
@@ -1192,7 +1192,7 @@ func TestStrangersAreForgotten(t *testing.T) {
 		if err := p.node.Route(act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Receiver = "k/n3" })); err != nil {
 			t.Error(err)
 		}
-		if p.runOf("k/n3").number == 0 {
+		if p.runOf("k/n3").Number == 0 {
 			t.Error("the message waits")
 		}
 		_ = stop(t.Context(), p.node)
@@ -1341,7 +1341,7 @@ func TestPassiveAgentBegins(t *testing.T) {
 		if answer := p.take(cluster.Incarnation{Name: "n2", Epoch: 1}, offered); answer.Step != stepTaken {
 			t.Fatalf("the answer is %+v", answer)
 		}
-		a, first := p.active["k/a"], p.runOf("k/a").number
+		a, first := p.active["k/a"], p.runOf("k/a").Number
 		if p.leaves("k/a") || !p.leave(t.Context(), a) {
 			t.Fatal("it leaves, or cannot leave")
 		}
@@ -1349,7 +1349,7 @@ func TestPassiveAgentBegins(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if run := p.runOf("k/a"); run.number != first {
+		if run := p.runOf("k/a"); run.Number != first {
 			t.Errorf("it begins while it leaves: %+v", run)
 		}
 		r, err := p.retire(t.Context(), a, p.node.System.Retire)
@@ -1358,7 +1358,7 @@ func TestPassiveAgentBegins(t *testing.T) {
 		}
 		p.keep(a, r)
 		synctest.Wait()
-		if run := p.runOf("k/a"); run.number <= first || p.leaves("k/a") {
+		if run := p.runOf("k/a"); run.Number <= first || p.leaves("k/a") {
 			t.Errorf("it does not begin, or leaves as it begins: %+v", run)
 		}
 		close(begin)
@@ -1422,7 +1422,7 @@ func TestNoMoveOverALinkThatHasEnded(t *testing.T) {
 			}
 			p.settle()
 			synctest.Wait()
-			if moves := p.leaves(id); moves == ended || p.runOf(id).number != p.runOf(id).first {
+			if moves := p.leaves(id); moves == ended || p.runOf(id).Number != p.runOf(id).first {
 				t.Errorf("the link has ended %t, and it moves %t: %+v", ended, moves, p.runOf(id))
 			}
 			_ = stop(t.Context(), p.node)
@@ -1513,7 +1513,7 @@ func TestOfferAround(t *testing.T) {
 						break
 					}
 				}
-				a := &activation{id: id, kind: k, run: run{number: 7, first: 5}}
+				a := &activation{id: id, kind: k, run: run{Run: route.Run{Number: 7}, first: 5}}
 				p.mu.Lock()
 				p.active[id] = a
 				p.mu.Unlock()
@@ -1522,7 +1522,7 @@ func TestOfferAround(t *testing.T) {
 					if offers++; h.Agent != id || h.Activation != 7 || h.First != 5 || !h.Ran || string(h.State) != "state" {
 						t.Errorf("it offers %+v", h)
 					}
-					if !p.runOf(id).offered {
+					if !p.runOf(id).Offered {
 						t.Error("it is not known as offered while the other node has not answered")
 					}
 					if doubtful := offers > 1 && one.answers[0].Step == unanswered; h.Doubtful != doubtful {
@@ -1547,7 +1547,7 @@ func TestOfferAround(t *testing.T) {
 				if text := fmt.Sprint(err); (err == nil) != (one.err == "") || !strings.Contains(text, one.err) && err != nil {
 					t.Errorf("the error is %s, want %q", text, one.err)
 				}
-				if run := p.runOf(id); (run.number == run.first) != one.branch || run.offered != (one.takes && one.err == "") {
+				if run := p.runOf(id); (run.Number == run.first) != one.branch || run.Offered != (one.takes && one.err == "") {
 					t.Errorf("the run is %+v", run)
 				}
 				r.Release(func(*performatives.Message) error { return nil })
@@ -1564,7 +1564,7 @@ func TestTake(t *testing.T) {
 	runs := func(number, first uint64) func(*testing.T, *placer, *kind) {
 		return func(t *testing.T, p *placer, k *kind) {
 			reserved(t, p, "k/a", 0)
-			p.active["k/a"] = &activation{id: "k/a", kind: k, run: run{number: number, first: first}}
+			p.active["k/a"] = &activation{id: "k/a", kind: k, run: run{Run: route.Run{Number: number}, first: first}}
 		}
 	}
 	for name, one := range map[string]struct {
@@ -1603,7 +1603,7 @@ func TestTake(t *testing.T) {
 				t.Errorf("the answer is %+v, want %+v", got, one.want)
 			}
 			run := p.runOf("K/A")
-			if begins := run.number > earlier; begins != one.begins || run.first != stdcmp.Or(one.first, run.number) {
+			if begins := run.Number > earlier; begins != one.begins || run.first != stdcmp.Or(one.first, run.Number) {
 				t.Errorf("the run is %+v", run)
 			}
 			if b := run.before; one.begins && (b.Owner != from || b.Since != one.offer.Activation) {
@@ -1639,17 +1639,17 @@ func TestQuietAgentIsForgotten(t *testing.T) {
 			}
 			time.Sleep(2*k.Idle - 1) // in the first half of it, the message has come
 			synctest.Wait()
-			if run := p.runOf("k/a"); run.number <= last {
+			if run := p.runOf("k/a"); run.Number <= last {
 				t.Errorf("the run is %+v, that before was %d", run, last)
 			} else {
-				last = run.number
+				last = run.Number
 			}
 			time.Sleep(2 * time.Nanosecond)
 			synctest.Wait()
 			p.mu.Lock()
 			active := len(p.active)
 			p.mu.Unlock()
-			if _, here := p.node.System.Find("k/a"); here || active != 1 || p.runOf("boss").number == 0 {
+			if _, here := p.node.System.Find("k/a"); here || active != 1 || p.runOf("boss").Number == 0 {
 				t.Errorf("it is here: %t, %d are active", here, active)
 			}
 		}

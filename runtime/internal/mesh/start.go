@@ -210,17 +210,14 @@ func (c linkHandler) Connected(peer cluster.Incarnation, differ []string) {
 
 // Received routes a message of another node.
 func (c linkHandler) Received(peer cluster.Incarnation, m *performatives.Message) {
-	l := c.linkTo(peer)
-	switch {
+	switch l := c.linkTo(peer); {
 	case l == nil:
+		_ = c.node.Relay.Refuse(m, errNodeGone)
 	case m.Protocol() == placementProtocol && m.Sender().Is(performatives.AgentID(peer.Name)) && m.Forwards() == 0: // the node itself has sent it
 		c.node.placer.handleNote(l, m)
-		return
 	default:
 		l.receive(m, 0)
-		return
 	}
-	_ = c.node.Relay.Refuse(m, errNodeGone)
 }
 
 // Undelivered handles a message that was not delivered to another node.
@@ -234,9 +231,7 @@ func (c linkHandler) Undelivered(peer cluster.Incarnation, m *performatives.Mess
 		l.Undelivered(m, why)
 	case m.InReplyTo() != "" && l.left, c.heard.overOf(m.Receiver()).strays(): // the node was to pass it on, and has gone
 		c.node.placer.routeAgain(m, func(error) { l.Undelivered(m, why) })
-	case l.toldSender(m):
-		l.Undelivered(m, why)
-	case !c.node.placer.reroute(m, func(error) { l.Undelivered(m, why) }):
+	case l.toldSender(m), !c.node.placer.reroute(m, func(error) { l.Undelivered(m, why) }):
 		l.Undelivered(m, why)
 	}
 }

@@ -50,10 +50,8 @@ func (v view) Strays(id performatives.AgentID) bool { return v.n.cluster.heard.o
 
 // Host implements [route.View].
 func (v view) Host(id performatives.AgentID, except route.Link) route.Host {
-	if l, ok := except.(*nodeLink); ok {
-		return v.n.placer.pick(id, l)
-	}
-	return v.n.placer.pick(id)
+	l, _ := except.(*nodeLink)
+	return v.n.placer.pick(id, l)
 }
 
 // RunsElsewhere implements [route.View]. If the directory has the agent at another node, and it is
@@ -80,8 +78,7 @@ func (v view) HandedTo(id performatives.AgentID) (route.Link, bool) {
 
 // Run implements [route.View].
 func (v view) Run(id performatives.AgentID) route.Run {
-	run := v.n.placer.runOf(id)
-	return route.Run{Number: run.number, Offered: run.offered}
+	return v.n.placer.runOf(id).Run
 }
 
 // Uplink implements [route.View].

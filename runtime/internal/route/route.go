@@ -40,7 +40,7 @@ type Host struct {
 // Run is the run of a placed agent on this node. The zero value says that there is none.
 type Run struct {
 	Number  uint64
-	Offered bool // to another node, which has not answered
+	Offered bool // to another node, which has not answered, or has taken it
 }
 
 // View is what the node knows. The ids may be in any spelling. The methods are safe for concurrent

@@ -95,9 +95,7 @@ func (l *link) takeOverLocked(current *actors.Registration, by *Agent) (*actors.
 	}
 	of, ok := current.Destination().(*Agent)
 	switch {
-	case !ok:
-		return nil, errTaken
-	case of.id != of.label: // a guest, whose id is its own
+	case !ok, of.id != of.label: // a guest, whose id is its own
 		return nil, errTaken
 	case of.principal != "" && !strings.EqualFold(of.principal, by.principal):
 		return nil, performatives.Refused(performatives.CodeForbidden, "the agent is connected, by a connection that has authenticated as another")
