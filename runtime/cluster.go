@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"strings"
 	"time"
@@ -132,26 +131,19 @@ func (n *Node) join(c ClusterOptions, o Options) error {
 	if err := c.validate(); err != nil {
 		return err
 	}
-	c.warn(o.Logger)
+	// What everyone who reaches the ports of the node can do, unless they are of this machine only.
+	if host, _, _ := net.SplitHostPort(c.Gossip); host != "localhost" && !net.ParseIP(host).IsLoopback() {
+		if len(c.Keys) == 0 {
+			o.Logger.Warn("the gossip of the cluster has no keys: everyone who reaches its port takes part in it; see ClusterOptions.Keys", "addr", c.Gossip)
+		}
+		if c.TLS == nil {
+			o.Logger.Warn("the links of the cluster have no TLS: everyone who reaches their port can speak as any node; see ClusterOptions.TLS", "addr", c.Gossip)
+		}
+	}
 	return n.mesh.Join(mesh.Options{
 		Gossip: c.Gossip, Advertise: c.Advertise, Join: c.Join, JoinTime: cmp.Or(c.JoinTime, DefaultJoinTime), Profile: c.Profile, Keys: c.Keys,
 		Labels: c.Labels, Links: c.Links, Accept: c.Accept, TLS: c.TLS, LinkTimeout: c.LinkTimeout, Network: c.network,
 	}, o.codons(), o.Logger)
-}
-
-// warn logs what everyone who reaches the ports of the node can do, unless they are of this machine
-// only.
-func (o *ClusterOptions) warn(log *slog.Logger) {
-	host, _, _ := net.SplitHostPort(o.Gossip) // validate has checked it
-	if host == "localhost" || net.ParseIP(host).IsLoopback() {
-		return
-	}
-	if len(o.Keys) == 0 {
-		log.Warn("the gossip of the cluster has no keys: everyone who reaches its port takes part in it; see ClusterOptions.Keys", "addr", o.Gossip)
-	}
-	if o.TLS == nil {
-		log.Warn("the links of the cluster have no TLS: everyone who reaches their port can speak as any node; see ClusterOptions.TLS", "addr", o.Gossip)
-	}
 }
 
 func (o *ClusterOptions) validate() error {

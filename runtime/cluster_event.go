@@ -135,11 +135,7 @@ type publisher struct{ n *Node }
 func at() events.At { return events.At{Time: time.Now()} }
 
 // publish publishes an event if a subscriber wants its kind.
-func publish[E events.Event](n *Node, e E) {
-	if events.Wants[E](n.Events()) {
-		n.Events().Publish(e)
-	}
-}
+func publish[E events.Event](n *Node, e E) { events.Publish(n.Events(), e) }
 
 func (p publisher) MemberJoined(node string, epoch uint64) {
 	publish(p.n, MemberJoined{at(), node, epoch})

@@ -329,13 +329,11 @@ func principalOf(name string) directory.Digest {
 // destination: nil for none. It returns nil while an agent of this node starts or stops.
 func (c *clustered) leadLocked(current *actors.Registration, w wanted) *nodeAgent {
 	a := &nodeAgent{Entry: w.entry, link: w.link}
-	ok := false
+	var ok bool
 	if current != nil {
 		a.registration, ok = current.Replace(a.Agent, a)
-	} else {
-		var err error // it has gone when agentChanged is called; or the node stops
-		a.registration, err = c.node.System.Register(a.Agent, a)
-		ok = err == nil
+	} else if r, err := c.node.System.Register(a.Agent, a); err == nil { // else it has gone when agentChanged is called; or the node stops
+		a.registration, ok = r, true
 	}
 	if !ok {
 		return nil
@@ -403,12 +401,10 @@ func (c *clustered) adopt(text []byte) {
 		c.node.System.Logger().Warn("the requests of an agent were not understood", "err", err)
 		return
 	}
-	r, ok := c.node.System.Find(of.Agent)
-	if !ok {
-		return
-	}
-	if a, ok := r.Destination().(*sessions.Agent); ok {
-		a.Adopt(of.Dialect, of.Requests)
+	if r, ok := c.node.System.Find(of.Agent); ok {
+		if a, ok := r.Destination().(*sessions.Agent); ok {
+			a.Adopt(of.Dialect, of.Requests)
+		}
 	}
 }
 

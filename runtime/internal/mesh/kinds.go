@@ -134,12 +134,11 @@ func (c *clustered) handOver(id performatives.AgentID, to cluster.Incarnation) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := id.Fold()
-	handed := &to
-	c.handed[key] = handed
+	c.handed[key] = &to
 	c.later(handedTime, func(c *clustered) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.handed[key] == handed {
+		if c.handed[key] == &to {
 			c.dropHandedLocked(key)
 			c.outdateLocked(key)
 		}

@@ -246,14 +246,13 @@ func (p *placer) leaves(id performatives.AgentID) bool {
 // agentStopped forgets an agent that has stopped by itself. Its id may be reserved again by now.
 func (p *placer) agentStopped(id performatives.AgentID) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	a := p.active[id.Fold()]
-	_, here := p.node.System.Find(id)
-	gone := a != nil && !a.leaving && !here
-	if gone {
-		delete(p.active, id.Fold())
+	if _, here := p.node.System.Find(id); here || a == nil || a.leaving {
+		return
 	}
-	p.mu.Unlock()
-	if gone && a.kind.Singleton {
+	delete(p.active, id.Fold())
+	if a.kind.Singleton {
 		p.retryLater()
 	}
 }

@@ -221,11 +221,9 @@ func (p *placer) yield(id performatives.AgentID, to *nodeLink) {
 	}
 	ctx, cancel := context.WithTimeout(p.ctx, yieldTime)
 	defer cancel()
-	r, err := p.retire(ctx, a, p.node.System.Retire)
-	if err != nil {
-		return
+	if r, err := p.retire(ctx, a, p.node.System.Retire); err == nil {
+		p.giveUp(a, r, to)
 	}
-	p.giveUp(a, r, to)
 }
 
 // giveUp drops a run of an agent whose first run began later than that of the one at another node,

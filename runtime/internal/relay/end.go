@@ -252,9 +252,7 @@ const busyRetryPeriod = 10 * time.Second
 // outbox is full, because the end of a session may produce more messages than one has room for.
 func (r *Relay) deliverWithRetry(messages []ending, once bool) {
 	for _, m := range messages {
-		if events.Wants[events.MessageSent](&r.system.Events) {
-			r.system.Events.Publish(events.MessageSent{At: events.At{Time: time.Now()}, Message: m.Message})
-		}
+		events.Publish(&r.system.Events, events.MessageSent{At: events.At{Time: time.Now()}, Message: m.Message})
 	}
 	until := time.Now().Add(busyRetryPeriod)
 	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
