@@ -3,7 +3,6 @@ package runtime
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -58,15 +57,13 @@ const logCapacity = 1 << 14
 
 // eventLog writes events to a log, on a goroutine of its own.
 type eventLog struct {
-	logger   *slog.Logger
-	codec    *acl.Codec
-	messages bool
-	lines    io.Writer // for messages as lines of their own; nil for none
-	failing  bool      // the last of the lines could not be written
-	mask     func([]byte) (json.RawMessage, error)
-	events   *events.Subscription
-	handler  *events.Handler
-	lost     atomic.Uint64 // of the events, as far as that was logged
+	logger  *slog.Logger
+	codec   *acl.Codec
+	opts    Options
+	failing bool // the last line of MessageLog could not be written
+	events  *events.Subscription
+	handler *events.Handler
+	lost    atomic.Uint64 // of the events, as far as that was logged
 }
 
 // logEvents writes the node's events to its log until its stop. It returns nil where none of
@@ -76,7 +73,7 @@ func logEvents(o Options, stream *events.Stream) *eventLog {
 	if len(kinds) == 0 {
 		return nil
 	}
-	l := &eventLog{logger: o.Logger.With("node", o.Name), codec: acl.New(wire.CodecOptions{}), messages: o.LogMessages, lines: o.MessageLog, mask: o.MaskMessages}
+	l := &eventLog{logger: o.Logger.With("node", o.Name), codec: acl.New(wire.CodecOptions{}), opts: o}
 	l.events = stream.Subscribe(events.SubscribeOptions{Capacity: logCapacity, Kinds: kinds})
 	l.handler = l.events.Handle(l.write)
 	return l
@@ -180,22 +177,22 @@ func typed(m *performatives.Message, args ...any) []any {
 // message logs one message as acl §7.2 has it, where that was asked for.
 func (l *eventLog) message(at time.Time, d acl.Direction, m *performatives.Message) {
 	line, err := l.codec.AppendLogLine(nil, d, m)
-	if err == nil && l.mask != nil {
+	if err == nil && l.opts.MaskMessages != nil {
 		prefix, text, _ := bytes.Cut(line, []byte(": "))
-		text, err = l.mask(text)
+		text, err = l.opts.MaskMessages(text)
 		line = append(append(prefix, ": "...), text...)
 	}
 	if err != nil {
 		l.logger.Error("message not logged", typed(m, "performative", m.Performative().String(), "err", err)...)
 		return
 	}
-	if l.messages {
+	if l.opts.LogMessages {
 		l.line(at, slog.LevelInfo, string(line))
 	}
-	if l.lines == nil {
+	if l.opts.MessageLog == nil {
 		return
 	}
-	_, err = l.lines.Write(append(line, '\n'))
+	_, err = l.opts.MessageLog.Write(append(line, '\n'))
 	if err != nil && !l.failing {
 		l.logger.Error("messages are missing from the log of messages", "err", err)
 	}

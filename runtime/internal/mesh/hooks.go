@@ -8,9 +8,6 @@ import (
 // Hooks are what the tests and simulations of package runtime do to the mesh of a running node.
 type Hooks Mesh
 
-// PlacementProtocol is the protocol of what nodes tell each other about placement.
-const PlacementProtocol = placementProtocol
-
 // HoldActivations keeps the placed agents of the node where they are, except for those that start
 // or leave just now: none moves, leaves memory or gives way to an older activation.
 func (h *Hooks) HoldActivations() {

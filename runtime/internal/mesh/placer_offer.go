@@ -74,8 +74,8 @@ const (
 	unanswered step = "" // the node was lost, and may have got the question
 )
 
-// placementProtocol is the protocol of the message with a note.
-const placementProtocol = "ribosome-placement"
+// PlacementProtocol is the protocol of the message with a note.
+const PlacementProtocol = "ribosome-placement"
 
 // movers is how many agents are offered to other nodes at once.
 const movers = 64
@@ -239,7 +239,7 @@ func (p *placer) tell(l *nodeLink, h note) error {
 	stamp := p.node.System.Stamp()
 	m, err := performatives.New(performatives.Envelope{
 		ID: stamp.ID, Timestamp: stamp.Time, Performative: performatives.ActInform, Sender: p.node.self, Receiver: performatives.AgentID(l.peer.Name),
-		Protocol: placementProtocol, Priority: priority, Payload: performatives.Raw(text),
+		Protocol: PlacementProtocol, Priority: priority, Payload: performatives.Raw(text),
 	})
 	if err != nil {
 		return err

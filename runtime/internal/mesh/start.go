@@ -213,7 +213,7 @@ func (c linkHandler) Received(peer cluster.Incarnation, m *performatives.Message
 	switch l := c.linkTo(peer); {
 	case l == nil:
 		_ = c.node.Relay.Refuse(m, errNodeGone)
-	case m.Protocol() == placementProtocol && m.Sender().Is(performatives.AgentID(peer.Name)) && m.Forwards() == 0: // the node itself has sent it
+	case m.Protocol() == PlacementProtocol && m.Sender().Is(performatives.AgentID(peer.Name)) && m.Forwards() == 0: // the node itself has sent it
 		c.node.placer.handleNote(l, m)
 	default:
 		l.receive(m, 0)
@@ -224,7 +224,7 @@ func (c linkHandler) Received(peer cluster.Incarnation, m *performatives.Message
 func (c linkHandler) Undelivered(peer cluster.Incarnation, m *performatives.Message, why *performatives.Refusal) {
 	l := c.linkTo(peer)
 	switch {
-	case m.Protocol() == placementProtocol && m.Sender().Is(c.node.self): // a question has ended with the link
+	case m.Protocol() == PlacementProtocol && m.Sender().Is(c.node.self): // a question has ended with the link
 	case l == nil:
 		c.node.System.DeadLetter(string(m.Receiver()), m, why.Code)
 	case why.Code == performatives.CodeDisconnected: // it may have arrived

@@ -123,13 +123,13 @@ func (r *Relay) recordOf(m *performatives.Message, from, to party) (t *record, o
 	return t, t != nil && !t.tombstone
 }
 
-// Aliased returns the worker of the open record of a message to a namespace.
-func (r *Relay) Aliased(asker performatives.AgentID, m *performatives.Message) (performatives.AgentID, bool) {
+// Aliased returns the worker of the open record of a message to a namespace; empty without one.
+func (r *Relay) Aliased(asker performatives.AgentID, m *performatives.Message) performatives.AgentID {
 	t, open := r.recordOf(m, party{id: asker}, party{id: m.Receiver()})
 	if !open || t.as == "" || !t.as.Is(m.Receiver()) {
-		return "", false
+		return ""
 	}
-	return t.worker.id, true
+	return t.worker.id
 }
 
 // voiced reports whether m comes from the worker of a record which the asker knows by another name.

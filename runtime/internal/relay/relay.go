@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"container/list"
 	"sync"
 	"sync/atomic"
@@ -147,10 +148,7 @@ func (r *Relay) WorkerOf(asker performatives.AgentID, m *performatives.Message, 
 	case !r.routed.Load():
 		return ""
 	}
-	if worker, ok := r.Aliased(asker, m); ok {
-		return worker
-	}
-	return to
+	return cmp.Or(r.Aliased(asker, m), to)
 }
 
 // Refuse counts a message of another process that is not routed. It returns the reason as a

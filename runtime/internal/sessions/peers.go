@@ -259,8 +259,7 @@ func (p *Peers) isAgent(from *Agent, m *performatives.Message) bool {
 	case performatives.ActQueryCapabilities, performatives.ActTaskRequest, performatives.ActQueryRef:
 		return false
 	}
-	_, served := p.node.Relay.Aliased(from.id, m)
-	return !served
+	return p.node.Relay.Aliased(from.id, m) == ""
 }
 
 // Undelivered handles a message that the session did not deliver to the peer. An answer that was
