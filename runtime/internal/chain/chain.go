@@ -163,7 +163,7 @@ func (c *Chain) refuse(l *link, from Origin, m *performatives.Message, err error
 	return r
 }
 
-// check checks a middleware's change of a message.
+// check checks a middleware's change of a message, and a payload that was changed as text.
 func check(m, next *performatives.Message) error {
 	switch next {
 	case m:
@@ -190,14 +190,6 @@ func check(m, next *performatives.Message) error {
 			return &faultError{cause: fmt.Errorf("it has changed %s", f.name)}
 		}
 	}
-	if err := checkPayload(m, next); err != nil {
-		return &faultError{cause: fmt.Errorf("it has made an invalid payload: %w", err)}
-	}
-	return nil
-}
-
-// checkPayload validates a payload that was changed as text, as a dialect would have.
-func checkPayload(m, next *performatives.Message) error {
 	raw, is := next.Payload().(performatives.Raw)
 	if !is || next.MessageType() != "" {
 		return nil // New has validated it
@@ -205,11 +197,14 @@ func checkPayload(m, next *performatives.Message) error {
 	if before, was := m.Payload().(performatives.Raw); was && bytes.Equal(before, raw) {
 		return nil
 	}
-	payload, err := (*performatives.Registry)(nil).DecodePayload(next.Performative(), "", []byte(raw))
-	if err != nil {
-		return err
+	payload, err := (*performatives.Registry)(nil).DecodePayload(next.Performative(), "", []byte(raw)) // as a dialect would have
+	if err == nil {
+		err = performatives.CheckPayload(next.Performative(), payload)
 	}
-	return performatives.CheckPayload(next.Performative(), payload)
+	if err != nil {
+		return &faultError{cause: fmt.Errorf("it has made an invalid payload: %w", err)}
+	}
+	return nil
 }
 
 // WaitingCapacity is how many messages of one sender and priority wait for middleware with a

@@ -26,22 +26,20 @@ func (c *clustered) agentChanged(id performatives.AgentID) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var delta []byte
 	r, ok := c.node.System.Find(id)
 	_, handed := c.handed[id.Fold()]
 	switch {
 	case ok && c.node.ours(r):
 		c.heard.forget(id)
-		delta = c.putLocked(r)
+		c.spreadLocked(c.putLocked(r))
 		delete(c.handed, id.Fold())
 		c.outdateLocked(id) // it may run on another node, too
 	case !handed:
-		delta = c.replica.Remove(id)
+		c.spreadLocked(c.replica.Remove(id))
 	}
 	if !ok { // another node may have one of that id
 		c.outdateLocked(id)
 	}
-	c.spreadLocked(delta)
 }
 
 // hasBegun reports whether the node has joined a cluster, also if it has left.

@@ -184,11 +184,10 @@ func (u *Uplink) session() *uplinkSession {
 // harmless.
 func (u *Uplink) Stop(ctx context.Context) error {
 	u.closed.Store(true)
-	l := u.current.Load() // Connect stops one that is attached later
-	if l == nil {
-		return nil
+	if l := u.current.Load(); l != nil { // Connect stops one that is attached later
+		return l.session.Stop(ctx)
 	}
-	return l.session.Stop(ctx)
+	return nil
 }
 
 // Deliver sends a message to the far node, unless the message came from there.
