@@ -64,9 +64,8 @@ func New(o Options) (*Node, error) {
 		Knows: n.mesh.Knows, Stopped: n.mesh.Stopped, Changed: n.mesh.AgentChanged,
 		Report: n.reportOf, Members: func() any { return n.listMembers() },
 	})
-	limits := PeerOptions{}.limits()
 	n.mesh.Begin(mesh.Host{
-		System: n.system, Relay: n.relay, Sessions: n.sessions, Events: publisher{n}, Grace: limits.Grace, Patience: limits.Patience,
+		System: n.system, Relay: n.relay, Sessions: n.sessions, Events: publisher{n}, Limits: PeerOptions{MaxOpen: 1 << 20, MaxBytes: 1 << 30}.limits(),
 	})
 	n.log = logEvents(o, n.Events())
 	if err := n.start(o); err != nil {

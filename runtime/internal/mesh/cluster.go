@@ -143,7 +143,7 @@ func (c *clustered) addLocked(peer cluster.Incarnation) {
 	if before := c.peers[peer]; before != nil {
 		l.again, l.metBefore = true, before.metBefore || before.met.Load()
 	}
-	l.Link = c.node.Relay.NewLink(relay.Node, l, relay.Limits{Open: 1 << 20, Bytes: 1 << 30, Grace: c.node.Grace, Patience: c.node.Patience})
+	l.Link = c.node.Relay.NewLink(relay.Node, l, c.node.Limits)
 	c.peers[peer] = l
 	c.listLocked()
 }

@@ -65,7 +65,7 @@ type Host struct {
 	Sessions *sessions.Sessions
 	Events   Events
 
-	Grace, Patience time.Duration // of the records of links: see [relay.Limits]
+	Limits relay.Limits // of the links to other nodes
 }
 
 // Begin gives the mesh its node.

@@ -166,21 +166,14 @@ func (r *Relay) finishLocked(ended []*record, why performatives.Failure, gone ..
 // ending is the last message of a record to one of its parties.
 type ending struct {
 	*performatives.Message
-	over *Link // the uplink that the party is beyond: the far node tells it when that is lost; nil for any other party
-}
-
-func (p party) ending(m *performatives.Message) ending {
-	if p.behind(Uplink) {
-		return ending{m, p.via}
-	}
-	return ending{Message: m}
+	to party
 }
 
 // lastMessagesLocked returns the messages that finishLocked sends about one record.
 func (r *Relay) lastMessagesLocked(t *record, why performatives.Failure, gone []party) (all []ending) {
 	if r.reachesLocked(t.asker, gone) {
 		if m := t.asked.Refuse(t.voice(), r.system.Stamp(), why.ErrorCode, why.ErrorText); m != nil {
-			all = append(all, t.asker.ending(m))
+			all = append(all, ending{m, t.asker})
 		}
 	}
 	if t.asked.Performative() == performatives.ActCancel || !r.reachesLocked(t.worker, gone) {
@@ -189,7 +182,7 @@ func (r *Relay) lastMessagesLocked(t *record, why performatives.Failure, gone []
 	reason := cmp.Or(why.ErrorText, why.ErrorCode.Traits().Text)
 	if m, err := t.first.Follow(r.system.Stamp(), performatives.Cancel{Reason: reason}); err == nil { // the error is an invalid stamp
 		r.referLocked(t, recordKey{name: string(m.ID()), asker: t.asker.id}) // its receipt is not for the asker
-		all = append(all, t.worker.ending(m))
+		all = append(all, ending{m, t.worker})
 	}
 	return all
 }
@@ -276,8 +269,8 @@ func (r *Relay) deliverWithRetry(messages []ending, once bool) {
 
 // deliverEnding delivers the last message of a record, past the records.
 func (r *Relay) deliverEnding(m ending) error {
-	if m.over != nil {
-		return m.over.out.Send(m.Message)
+	if m.to.behind(Uplink) { // the far node tells the party when that is lost
+		return m.to.via.out.Send(m.Message)
 	}
 	if _, d := r.find(m.Receiver()); d != nil {
 		return d.Via().out.Send(d.Labelled(m.Message))

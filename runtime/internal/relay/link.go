@@ -195,7 +195,7 @@ func (l *Link) refuseCopy(m *performatives.Message, why *performatives.Refusal) 
 	case recorded && asker.via != nil: // past the records, which have noted the refusal
 		s.RecordRefusal(m, why)
 		if refusal := m.RefuseCopy(voice, s.Stamp(), why); refusal != nil {
-			l.relay.deliverWithRetry([]ending{asker.ending(refusal)}, true)
+			l.relay.deliverWithRetry([]ending{{refusal, asker}}, true)
 		}
 	case !recorded && why.Code == performatives.CodeDisconnected: // it may have arrived, and the conversation loses its peer now
 		return false

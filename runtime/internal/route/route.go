@@ -176,12 +176,10 @@ func wayOf(v View, e Entry, m *performatives.Message, waited time.Duration) Deci
 		return Decision{Do: Deliver, Entry: e}
 	case e.Agent != nil && !e.Link.Ended():
 		return Decision{Do: Send, Link: e.Link, Entry: e}
-	case e.Agent != nil: // its node is being given up
-		d := refuse(performatives.CodeStopped, e.Link.Gone())
-		if e.Placed && Opens(m) {
-			return wait(longWait, d.Why)
-		}
-		return d
+	case e.Placed && Opens(m): // its node is being given up
+		return wait(longWait, performatives.Refused(performatives.CodeStopped, e.Link.Gone()))
+	case e.Agent != nil:
+		return refuse(performatives.CodeStopped, e.Link.Gone())
 	}
 	if heard := v.Heard(to); heard != nil && !heard.Ended() {
 		return Decision{Do: Send, Link: heard}
@@ -236,10 +234,9 @@ func hear(v View, m *performatives.Message, from Link, waited time.Duration) (le
 		return IsBehind, d
 	}
 	run := v.Run(sender) // before the directory, which an agent that moves leaves first
-	switch {
-	case m.Activation() != 0 && m.Activation() < run.Number: // of an earlier run, which that node has handed over
-		return Nothing, d
-	case m.Activation() > run.Number && run.Offered: // of the next run, of which that node has yet to tell
+	// It is of an earlier run, which that node has handed over, or of the next one, of which that node
+	// has yet to tell.
+	if m.Activation() != 0 && m.Activation() < run.Number || m.Activation() > run.Number && run.Offered {
 		return Nothing, d
 	}
 	e := v.Entry(sender)
