@@ -218,8 +218,9 @@ func toHost(v View, m *performatives.Message, at Host, waited time.Duration) Dec
 }
 
 // hear decides on the sender of a message of another node: what to remember of it, or, with a Why,
-// that the message is refused or has to wait. A node that has just begun may host an agent before it knows
-// all others. So a request that was passed on waits until this node knows where its sender is.
+// that the message is refused or has to wait. A node that has just begun may host an agent before
+// it knows all others. So a request that was passed on waits until this node knows where its sender
+// is.
 func hear(v View, m *performatives.Message, from Link, waited time.Duration) (learn Learn, d Decision) {
 	sender, asks := m.Sender(), m.Performative().ExpectsReply()
 	if m.Forwards() > 0 { // the node by which it entered has checked it
