@@ -370,16 +370,21 @@ func TestEntryOfAnAgentThatIsHandedOver(t *testing.T) {
 // handed over. It has left, too, if it has said so and the membership has not heard it.
 func TestLossOfANodeThatHasLeft(t *testing.T) {
 	both := []performatives.AgentID{"k/a", "plain"}
+	all := []performatives.AgentID{"heard", "k/a", "k/heard", "plain"}
+	stay := []performatives.AgentID{"heard", "plain"}
 	for _, one := range []struct {
 		left, says bool
 		want       []performatives.AgentID
-	}{{false, false, both}, {true, false, both[1:]}, {false, true, both[1:]}} {
+	}{{false, false, all}, {true, false, stay}, {false, true, stay}} {
 		p, _ := newPlacing(t)
 		c, peer := newClustered(p.node), cluster.Incarnation{Name: "n2", Epoch: 1}
 		c.addLocked(peer)
 		l := c.peers[peer]
 		for _, id := range both {
 			c.leadLocked(nil, wanted{entry: directory.Entry{Agent: id, Owner: peer, Placed: id == "k/a"}, link: l})
+		}
+		for _, id := range []performatives.AgentID{"heard", "k/heard"} {
+			c.heard.note(id, heardOver{l, route.IsThere})
 		}
 		l.leaves.Store(one.says)
 		c.endLocked(l, one.left)
@@ -1285,7 +1290,7 @@ func TestPassivatedOnce(t *testing.T) {
 		for n := range 2 {
 			p.passivate(a, self)
 			synctest.Wait()
-			if p.active["k/a"] != a || a.passive == nil || string(a.passive.state) != "state" || p.leaves("k/a") {
+			if p.active["k/a"] != a || a.passive == nil || a.passive.ran || string(a.passive.state) != "state" || p.leaves("k/a") {
 				t.Fatalf("after %d calls it has %+v", n+1, a.passive)
 			}
 		}
