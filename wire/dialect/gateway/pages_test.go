@@ -105,6 +105,41 @@ func TestPagesExpire(t *testing.T) {
 	}
 }
 
+// An invalid page ends a list: the asker gets the pages before it.
+func TestInvalidPage(t *testing.T) {
+	for _, page := range []string{`"jsonrpc":"1.0","result":{"tools":[]}`, `"jsonrpc":"2.0","result":{},"error":{}`, `"jsonrpc":"2.0","error":{"code":-32603}`} {
+		c := open(t, Options{}, wire.CodecOptions{})
+		askForTools(t, c, 1)
+		paged(t, c, `"a"`)
+		in := one(t, c, fmt.Sprintf(`{"id":null,"timestamp":"2024-01-15T10:30:45Z","source":"peer","mcp_payload":{"id":%d,%s}}`, c.counter, page))
+		p, err := performatives.PayloadAs[performatives.InformCapabilities](in.Message)
+		if err != nil || len(p.Capabilities.Actions) != 1 || string(p.Extra["nextCursor"]) != `"more"` || c.requests.Len() != 0 {
+			t.Errorf("after %s: %+v, %v", page, in, err)
+		}
+	}
+}
+
+// A cancelled list ends with the page that was asked for before.
+func TestCancelledPages(t *testing.T) {
+	c := open(t, Options{}, wire.CodecOptions{})
+	m := ask(t, 1, performatives.QueryCapabilities{Type: performatives.QuerySummary})
+	cancel, err := performatives.New(performatives.Envelope{
+		ID: "cancel", Timestamp: m.Timestamp(), Sender: m.Sender(), Receiver: m.Receiver(), ConversationID: m.ConversationID(),
+		InReplyTo: string(m.ID()), ReplyBy: m.ReplyBy(), Payload: performatives.Cancel{},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, own := range []*performatives.Message{m, cancel} {
+		if _, err := wiretest.Encode(t, c, own); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if in := paged(t, c, `"a"`); len(in.Answer) != 0 || in.Message == nil || c.requests.Len() != 0 {
+		t.Errorf("%+v, %d requests", in, c.requests.Len())
+	}
+}
+
 // A cursor may be so long, and a request for a page not longer than a frame.
 func TestLongCursor(t *testing.T) {
 	for bytes, want := range map[int]bool{maxID - 2: true, maxID - 1: false} {

@@ -179,6 +179,17 @@ func TestAnswersOfThePeer(t *testing.T) {
 }
 
 // An answer of another agent of the peer is none.
+// A message of an unknown type that says that it is a task is one, also in the trace of a request to
+// its sender.
+func TestTaskInTheTraceOfARequest(t *testing.T) {
+	c := open(t)
+	write(t, c, request(t, "Eddy", "RetrievalAgent", "retrieval_request", query))
+	m := accept(t, c, frameOf("FOUND", "RetrievalAgent", "Eddy", "ret-conv-001", `{}`, `,"metadata":{"task_request":{"task_description":"x"}}`))
+	if m.Performative() != performatives.ActTaskRequest || c.asked.Len() != 1 {
+		t.Errorf("%+v, %d open", m.Envelope(), c.asked.Len())
+	}
+}
+
 func TestAnswersOfAnotherAgent(t *testing.T) {
 	c := open(t)
 	write(t, c, request(t, "Eddy", "RetrievalAgent", "retrieval_request", query))

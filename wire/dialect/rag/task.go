@@ -40,18 +40,14 @@ func readBeside(name string, text []byte, v json.Unmarshaler, elsewhere ...strin
 			return exchange.Invalid("metadata."+name+"."+m, "none, since the type and the payload have it", found)
 		}
 	}
-	return within(name, v.UnmarshalJSON(text))
-}
-
-// within returns the refusal of a member of the metadata, or nil for no error.
-func within(name string, err error) *performatives.Refusal {
+	err := v.UnmarshalJSON(text)
 	if err == nil {
 		return nil
 	}
 	r := *exchange.Renamed(err, nil)
-	text := strings.TrimPrefix(r.Text, r.Field+": ")
+	why := strings.TrimPrefix(r.Text, r.Field+": ")
 	r.Field = strings.TrimSuffix("metadata."+name+"."+r.Field, ".")
-	r.Text = r.Field + ": " + text
+	r.Text = r.Field + ": " + why
 	return &r
 }
 

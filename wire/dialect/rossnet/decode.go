@@ -37,7 +37,7 @@ type decoder struct {
 func (d *decoder) read() {
 	d.token = exchange.Bearer(d.optional(memToken))
 	version := d.Required(memVersion)
-	if major, _, _ := strings.Cut(version, "."); d.Refusal == nil && major != "1" { // rossnet §8
+	if major, _, _ := strings.Cut(version, "."); major != "1" { // rossnet §8
 		d.Wrong("mcp_header.version", "1.0 or another version 1, got %.16q", version)
 	}
 	d.kind = d.Required(memKind)
