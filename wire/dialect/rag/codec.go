@@ -33,8 +33,7 @@ func (c *codec) Decode(data []byte, take func(wire.Inbound)) {
 	}
 	in := wire.Inbound{Message: d.made, Token: d.token, Ref: d.origin}
 	if d.Refusal != nil {
-		d.told = d.ended()
-		in = d.refused(d.told != nil)
+		in = d.refused()
 	}
 	if take(in); d.told != nil {
 		take(wire.Inbound{Message: d.told, Token: d.token})

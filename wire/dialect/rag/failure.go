@@ -134,8 +134,9 @@ func (c *codec) appendError(dst []byte, o *origin, err error) []byte {
 }
 
 // refused returns the fault of a frame that is no message, with the answer to the peer. The answer
-// is from the agent for which the message was, if that is readable.
-func (d *decoder) refused(ends bool) wire.Inbound {
+// is from the agent for which the message was, if that is readable. A malformed ERROR_MESSAGE has one
+// if it is about a request, which it ends.
+func (d *decoder) refused() wire.Inbound {
 	v := &d.Values
 	o := &origin{
 		kind: exchange.Legible(v[memType]), trace: exchange.Legible(v[memTrace]), sender: performatives.AgentID(exchange.Legible(v[memSender])),
@@ -145,25 +146,22 @@ func (d *decoder) refused(ends bool) wire.Inbound {
 		o.conversation, _ = splitTrace(o.trace)
 	}
 	in := wire.Inbound{Err: d.Refusal, Token: d.token, Ref: o}
-	if o.kind == typeError && !ends {
-		return in
-	}
 	d.codec.mu.Lock()
 	defer d.codec.mu.Unlock()
+	if o.kind == typeError {
+		if d.told = d.ended(o); d.told == nil {
+			return in
+		}
+	}
 	in.Answer = d.codec.appendError(nil, o, d.Refusal)
 	return in
 }
 
 // ended returns the FAILURE that ends the request which a malformed ERROR_MESSAGE is about, or nil.
-func (d *decoder) ended() *performatives.Message {
-	v, p := &d.Values, d.Values[memPayload]
-	from := performatives.AgentID(exchange.Legible(v[memSender]))
-	if d.kind = exchange.Legible(v[memType]); d.kind != typeError || from == "" {
-		return nil
-	}
-	d.codec.mu.Lock()
-	defer d.codec.mu.Unlock()
-	d.out.Sender, d.trace, d.relation = from, exchange.Legible(v[memTrace]), relation{}
+// The codec is locked.
+func (d *decoder) ended(o *origin) *performatives.Message {
+	p := d.Values[memPayload]
+	d.kind, d.out.Sender, d.trace, d.relation = o.kind, o.sender, o.trace, relation{}
 	d.relate(p)
 	x := d.relation.answers
 	if x == nil {
@@ -175,5 +173,5 @@ func (d *decoder) ended() *performatives.Message {
 		code = known
 	}
 	text := cmp.Or(jsonscan.Text(jsonscan.Member(p, memberMessage)), jsonscan.Text(p))
-	return x.Failure(d.codec.opts.Stamper.Stamp(), from, code, text)
+	return x.Failure(d.codec.opts.Stamper.Stamp(), o.sender, code, text)
 }

@@ -28,13 +28,10 @@ func (d *decoder) result(payload []byte) {
 func readResult(kind string, v, payload []byte) (r performatives.InformResult, bad *performatives.Refusal) {
 	bad = readBeside(metaResult, v, &r, "result_details")
 	r.Status = cmp.Or(r.Status, performatives.StatusSuccess)
-	if bad != nil {
-		return r, bad
-	}
 	if r.Summary == "" && kind == typeResponded {
 		r.Summary = jsonscan.Text(jsonscan.Member(payload, memberResponse))
 	}
-	return r, nil
+	return r, bad
 }
 
 // resultRest returns the members of a result of that type besides its payload, and whether they

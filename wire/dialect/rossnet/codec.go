@@ -41,8 +41,7 @@ func (c *codec) Decode(data []byte, take func(wire.Inbound)) {
 	}
 	var ended *performatives.Message
 	if d.Refusal != nil {
-		ended = d.ended()
-		in = d.refused(ended != nil)
+		in, ended = d.refused()
 	}
 	if take(in); ended != nil {
 		take(wire.Inbound{Message: ended, Token: d.token})

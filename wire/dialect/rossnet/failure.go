@@ -121,9 +121,10 @@ func (c *codec) appendOwn(dst []byte, o *origin, kind string, from performatives
 	return append(w.JSON, '}')
 }
 
-// refused returns the fault of a frame that is no message, with the answer to the peer. The answer
-// is from the agent for which the message was, if that is readable.
-func (d *decoder) refused(ends bool) wire.Inbound {
+// refused returns the fault of a frame that is no message, with the answer to the peer, and the
+// FAILURE that ends the request which a malformed refusal is about, or nil. The answer is from the
+// agent for which the message was, if that is readable.
+func (d *decoder) refused() (in wire.Inbound, ended *performatives.Message) {
 	h := &d.Values
 	o := &origin{
 		kind: exchange.Legible(h[memKind]), id: exchange.Legible(h[memID]), correlation: exchange.Legible(h[memCorrelation]), subtask: exchange.Legible(jsonscan.Member(d.payload, "subtask_id")),
@@ -131,26 +132,24 @@ func (d *decoder) refused(ends bool) wire.Inbound {
 	}
 	to := cmp.Or(string(d.out.Receiver), exchange.Legible(h[memRecipient]), exchange.Legible(h[memAgent]), exchange.Legible(h[memService]))
 	o.receiver = performatives.AgentID(to)
-	in := wire.Inbound{Err: d.Refusal, Token: d.token, Ref: o}
-	if slices.Contains(noes, o.kind) && o.kind != kindFail && !ends { // a malformed ERROR about nothing gets no answer
-		return in
-	}
+	in = wire.Inbound{Err: d.Refusal, Token: d.token, Ref: o}
 	d.codec.mu.Lock()
 	defer d.codec.mu.Unlock()
-	in.Answer = d.codec.appendError(nil, o, d.Refusal)
-	return in
+	no := slices.Contains(noes, o.kind)
+	if no || o.kind == kindAcknowledge && isOneOf(jsonscan.Member(d.payload, "status"), statusRejected) {
+		ended = d.ended(o)
+	}
+	if ended != nil || !no || o.kind == kindFail { // a malformed ERROR about nothing gets no answer
+		in.Answer = d.codec.appendError(nil, o, d.Refusal)
+	}
+	return in, ended
 }
 
-// ended returns the FAILURE that ends the request which a malformed refusal is about, or nil.
-func (d *decoder) ended() *performatives.Message {
-	h, p := &d.Values, d.payload
-	if kind := jsonscan.Text(h[memKind]); !slices.Contains(noes, kind) && (kind != kindAcknowledge || !isOneOf(jsonscan.Member(p, "status"), statusRejected)) {
-		return nil
-	}
-	from := performatives.AgentID(cmp.Or(exchange.Legible(h[memSender]), string(d.codec.owner)))
-	d.codec.mu.Lock()
-	defer d.codec.mu.Unlock()
-	x := d.codec.asked.find(from.Fold(), jsonscan.Text(jsonscan.Member(p, "subtask_id")), exchange.Legible(h[memCorrelation]))
+// ended ends the request to the peer that a malformed refusal is about, and returns its FAILURE. It
+// returns nil if there is none. The codec is locked.
+func (d *decoder) ended(o *origin) *performatives.Message {
+	p, from := d.payload, cmp.Or(o.sender, d.codec.owner)
+	x := d.codec.asked.find(from.Fold(), jsonscan.Text(jsonscan.Member(p, "subtask_id")), o.correlation)
 	if x == nil {
 		return nil
 	}
