@@ -49,8 +49,8 @@ func (p pages) following(result []byte) (pages, bool) {
 }
 
 // turn asks for the next page of a list of tools. It reports false when the received page is the last
-// one to read, the request has been cancelled or its deadline has passed, or the pages exceed their
-// bound.
+// one to read, the request has been cancelled, so that it has expired, or its deadline has passed, or
+// the pages exceed their bound.
 func (c *codec) turn(e *envelope, r *rpc, q *request) (wire.Inbound, bool) {
 	p, more := q.pages.following(r.result)
 	if !more || r.Refusal != nil {
@@ -61,7 +61,7 @@ func (c *codec) turn(e *envelope, r *rpc, q *request) (wire.Inbound, bool) {
 	next := &request{Request: exchange.Request{Kind: q.Kind, Expires: q.Expires}, envelope: string(s.ID), message: q.message, pages: p}
 	c.mu.Lock()
 	c.requests.Remove(q)
-	more = q.cancel == nil && s.Time.Before(q.Expires) && c.fits(c.paged+p.bytes)
+	more = s.Time.Before(q.Expires) && c.fits(c.paged+p.bytes)
 	if more {
 		c.add(next)
 	}

@@ -257,3 +257,51 @@ func TestNotificationWithSpaceAround(t *testing.T) {
 		t.Errorf("wrote %s, %v", out, err)
 	}
 }
+
+// A payload that its message type does not allow is refused, or fails the request that it answers.
+func TestInvalidTypedPayloads(t *testing.T) {
+	for name, of := range map[string]struct {
+		payload string
+		failed  bool
+	}{
+		"a notification": {payload: `"method":"notifications/x","params":{"file":7,"_meta":{"message_type":"REVIEW_SEEN"}}`},
+		"progress": {payload: `"method":"notifications/progress","params":{"progressToken":1,"progress":1,"intermediate_results":{"file":7},` +
+			`"_meta":{"message_type":"REVIEW_NEWS"}}`},
+		"a result": {`"id":1,"result":{"structuredContent":{"file":7},"content":[],"_meta":{"message_type":"REVIEW_DONE"}}`, true},
+	} {
+		r := reviews(t)
+		for name, act := range map[string]performatives.Performative{"REVIEW_NEWS": performatives.ActStatusUpdate, "REVIEW_DONE": performatives.ActInformResult} {
+			if err := performatives.RegisterMessageType[review](r, name, act); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c := open(t, Options{}, wire.CodecOptions{Registry: r})
+		if _, err := wiretest.Encode(t, c, ask(t, 1, performatives.TaskRequest{TaskType: "x"})); err != nil {
+			t.Fatal(err)
+		}
+		in := one(t, c, `{"id":null,"timestamp":"2024-01-15T10:30:45Z","source":"peer","mcp_payload":{"jsonrpc":"2.0",`+of.payload+`}}`)
+		switch {
+		case of.failed && (in.Message == nil || in.Message.Performative() != performatives.ActFailure):
+			t.Errorf("%s: %+v", name, in)
+		case !of.failed && (!errors.Is(in.Err, performatives.CodeInvalidPayload) || in.Message != nil):
+			t.Errorf("%s: %+v", name, in)
+		}
+	}
+}
+
+// The refusal of a call that comes again leaves the first one as it is.
+func TestRefusedRepetition(t *testing.T) {
+	c := open(t, Options{}, wire.CodecOptions{Stamper: &clock{}, MaxPending: 2})
+	first := one(t, c, toolCall("7"))
+	for range 3 {
+		if out := c.Refuse(nil, one(t, c, toolCall("7")), performatives.CodeRateLimited); !strings.Contains(string(out), `"id":7`) {
+			t.Errorf("refused by %q", out)
+		}
+	}
+	if c.calls.Len() != 1 {
+		t.Errorf("%d calls", c.calls.Len())
+	}
+	if out := answered(t, c, first, "a", performatives.ActInformResult, `{"task_status":"success"}`); !strings.Contains(string(out), `"id":7`) || c.calls.Len() != 0 {
+		t.Errorf("answered by %q, %d calls", out, c.calls.Len())
+	}
+}

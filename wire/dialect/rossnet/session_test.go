@@ -235,6 +235,21 @@ func TestAnswersOfTheSwarm(t *testing.T) {
 	}
 }
 
+// A TASK_FAIL without a sender is that of the agent of the path, whose task it ends.
+func TestFailureOfTheAgentOfThePath(t *testing.T) {
+	c := open(t, func(o *wire.CodecOptions) { o.Path = PathPrefix + "A" })
+	m, err := performatives.New(performatives.Envelope{ID: "m", Timestamp: noon, Sender: "Eddy", Receiver: "A", Payload: performatives.TaskRequest{TaskType: "work"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := []byte(write(t, c, m))
+	payload := fmt.Sprintf(`{"subtask_id":%s,"error_code":"E004"}`, jsonscan.Member(jsonscan.Member(sent, memPayload), "subtask_id"))
+	all := c.items(strings.Replace(frameOf(kindFail, "A", "Eddy", "c", payload), `"sender_id":"A",`, "", 1))
+	if len(all) != 2 || all[0].Err == nil || all[1].Message == nil || all[1].Message.Sender() != "A" || all[1].Message.InReplyTo() != "m" || c.asked.Len() != 0 {
+		t.Errorf("%+v, %d open", all, c.asked.Len())
+	}
+}
+
 // Two agents of this node ask a peer by requests with the same id. Each gets the answer to its own,
 // withdraws its own, and may repeat its own.
 func TestEqualIDsOfTwoAgents(t *testing.T) {
