@@ -183,7 +183,7 @@ func (c *codec) cancel(dst []byte, m *performatives.Message) ([]byte, error) {
 	c.mu.Lock()
 	q := c.parties.Latest(exchange.PartyOf(m))
 	if q == nil {
-		c.ahead.Check(m, false, func() time.Time { return c.stamp().Time })
+		_ = c.ahead.Check(m, false, func() time.Time { return c.stamp().Time }) // notes it
 	}
 	if q == nil || q.cancel != nil {
 		c.mu.Unlock()
