@@ -43,13 +43,11 @@ func (d *decoder) notification(m [][]byte, rest performatives.Members) {
 		return
 	}
 	d.out.Performative = performatives.ActInform
-	switch {
-	case name == eventInform && rest == nil && !jsonscan.IsNull(data):
-		if data != nil {
-			d.out.Payload = performatives.Raw(data)
-		}
-	default:
-		d.out.Payload = performatives.Raw(d.shape.payload)
+	if name != eventInform || rest != nil || jsonscan.IsNull(data) {
+		data = d.shape.payload
+	}
+	if data != nil {
+		d.out.Payload = performatives.Raw(data)
 	}
 }
 

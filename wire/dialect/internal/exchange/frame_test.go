@@ -43,6 +43,35 @@ func TestOpenAndScan(t *testing.T) {
 	}
 }
 
+// The members of one value are found while it is scanned. Of two of a name the last counts. A value
+// that is no object has none, and no member of another value is taken for one.
+func TestNested(t *testing.T) {
+	for frame, want := range map[string]string{
+		`{"id":{"a":0,"b":0},"payload": {"a":1,"x":{"a":2},"\u0062": "c" ,"a": 33 } }`: `33 "c"`,
+		`{"id":{"a":0,"b":0},"payload":["a"]}`:                                         " ",
+		`{"id":1,"payload":{"a":1,"b"}}`:                                               "at byte 28: want a colon, got '}'",
+		`{"id":1,"payload":{"a":[1}}`:                                                  "at byte 25: want a comma or the end of the array, got '}'",
+	} {
+		m := exchange.Members{Nested: exchange.Nested{In: 1, Names: exchange.Names{"a", "b"}}}
+		s, bad := exchange.Open([]byte(frame), 0)
+		if bad == nil && !m.Scan(&s, names) {
+			bad = exchange.Broken(s.Problem())
+		}
+		got := fmt.Sprintf("%s %s", m.Nested.Values[0], m.Nested.Values[1])
+		if bad != nil {
+			got = bad.Text
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", frame, got, want)
+		}
+		for i, v := range m.Nested.Values {
+			if end := m.Nested.Ends[i]; v != nil && frame[end-len(v):end] != string(v) {
+				t.Errorf("%s: %s does not end at %d", frame, v, end)
+			}
+		}
+	}
+}
+
 func many(name string, n int) string {
 	return strings.TrimSuffix(strings.Repeat(`"`+name+`":1, `, n), ", ")
 }
