@@ -110,6 +110,13 @@ func TestCancels(t *testing.T) {
 		if r := c.Check(cancel, true, at); r != nil || c.Check(m, false, at) != nil {
 			t.Error("the CANCEL of a request that was written is noted")
 		}
+		vague, err := cancel.With(func(e *performatives.Envelope) { e.InReplyTo = "" })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := c.Check(vague, false, at); r != nil || c.Check(m, false, at) != nil {
+			t.Error("a CANCEL without in_reply_to is refused or noted")
+		}
 		if r := c.Check(cancel, false, at); r != nil {
 			t.Errorf("a CANCEL is refused: %v", r)
 		}
