@@ -93,6 +93,46 @@ func TestNotUnderstoodInTheAskersForm(t *testing.T) {
 	}
 }
 
+// The answer to a frame that ends early, or has a name twice, is in the style of its sender.
+func TestStyleOfABrokenFrame(t *testing.T) {
+	for text, want := range map[string]Style{
+		`{"sender":"eddy","performative":`:                                           IDE,
+		`{"sender":"eddy","performative":"X","performative":"Y"}`:                    IDE,
+		`{"sender":{"agent_id":"eddy"},"performative":"X","performative":"Y"}`:       Spec,
+		`{"performative":"X","performative":"Y","sender":"eddy"}`:                    Spec,
+		`{"sender":"eddy","message_id":"m","performative":"X","receiver":"a","x":1}`: IDE,
+	} {
+		if bad := decodeError(t, text); bad.Style != want {
+			t.Errorf("%s: style %d", text, bad.Style)
+		}
+	}
+}
+
+// The members of an agent are written up to the depth that can be read.
+func TestDepthOfAnAgent(t *testing.T) {
+	c := newCodec(t, wire.CodecOptions{})
+	for n, want := range map[int]bool{126: true, 127: false} {
+		extra := `{"x":` + strings.Repeat("[", n) + strings.Repeat("]", n) + `}`
+		m, err := performatives.New(performatives.Envelope{
+			ID: stamp.ID, Timestamp: stamp.Time, Sender: "Eddy", Performative: performatives.ActInform, Payload: performatives.Raw("{}"),
+			Metadata: performatives.Members{"sender": []byte(extra)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := c.Encode(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(string(out), extra[1:]); got != want {
+			t.Errorf("%d levels: written %t", n, got)
+		}
+		if _, err := c.Decode(out); err != nil {
+			t.Errorf("%d levels: %v", n, err)
+		}
+	}
+}
+
 func TestLimits(t *testing.T) {
 	deep := func(n int) []byte {
 		return []byte(`{"message_id":"m","performative":"INFORM","sender":{"agent_id":"a"},"payload":` +

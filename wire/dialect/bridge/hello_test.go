@@ -163,6 +163,26 @@ func TestIntroducesItself(t *testing.T) {
 	}
 }
 
+// A message that is sent while those before it are written after the handshake waits for them.
+func TestHeldFramesKeepTheirOrder(t *testing.T) {
+	p := newPeer(t, wire.CodecOptions{Local: "node", Initiator: true})
+	hello := read(t, p.send(task(t, "Eddy", "one")))
+	var order []any
+	p.codec.Decode([]byte(accept(hello.ID, welcome)), func(in wire.Inbound) {
+		if len(in.Answer) == 0 {
+			return
+		}
+		if order = append(order, read(t, string(in.Answer)).Payload["tool_name"]); len(order) == 1 {
+			if got := p.send(task(t, "Eddy", "two")); got != "" {
+				t.Errorf("written before the handshake is over: %s", got)
+			}
+		}
+	})
+	if got := read(t, p.send(task(t, "Eddy", "three"))); fmt.Sprint(order) != "[one two]" || got.Payload["tool_name"] != "three" {
+		t.Errorf("order %v, then %+v", order, got)
+	}
+}
+
 // What waits for a handshake is bounded.
 func TestHeldFramesAreBounded(t *testing.T) {
 	p := newPeer(t, wire.CodecOptions{Local: "node", Initiator: true, MaxBytes: 400})

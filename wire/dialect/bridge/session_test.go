@@ -215,6 +215,23 @@ func TestCanceledAndAnswered(t *testing.T) {
 	}
 }
 
+// A question for more input is no end of a request that was withdrawn: the answer to the CANCEL is.
+func TestCanceledAndAsked(t *testing.T) {
+	p := greeted(t, wire.CodecOptions{Local: "node"})
+	request := p.message(frame("m-1", "request", "agent-1", "Bob", "", `{"tool_name":"build"}`)).Message
+	cancel := p.message(frame("m-2", "notification", "agent-1", "", "m-1", `{"event_type":"cancel"}`)).Message
+	if got := read(t, p.send(answered(t, request, performatives.InformResult{Status: performatives.StatusPartial}))); got.Type != "response" {
+		t.Errorf("got %+v", got)
+	}
+	got := read(t, p.send(answered(t, cancel, performatives.Receipt{})))
+	if got.Type != "error" || got.Correlation != "m-1" || got.details()["reason_code"] != "canceled" {
+		t.Errorf("got %+v", got)
+	}
+	if n := p.codec.(*session).calls.Len(); n != 0 {
+		t.Errorf("%d requests are open", n)
+	}
+}
+
 // Another connection takes over the requests of an agent, and not its handshake.
 func TestHandshakeIsNotHandedOver(t *testing.T) {
 	p := newPeer(t, wire.CodecOptions{Local: "node"})
