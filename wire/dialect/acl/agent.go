@@ -100,7 +100,7 @@ func (w *writer) agent(m int, id performatives.AgentID, plain bool) {
 	w.JSON = append(w.JSON, `{"agent_id":`...)
 	w.JSON = jsonscan.AppendQuoted(w.JSON, string(id))
 	if stored, ok := w.m.Metadata(memberNames[m]); ok { // by the decoder, or another value by another dialect
-		if own, extra, problem := splitAgent(stored); problem == "" && own == nil && extra != nil && utf8.Valid(extra) {
+		if own, extra, _ := splitAgent(stored); own == nil && extra != nil && utf8.Valid(extra) {
 			w.JSON = append(append(w.JSON, ','), extra[1:]...)
 			return
 		}

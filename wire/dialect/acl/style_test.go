@@ -222,6 +222,30 @@ func TestReceiverThatNamesNone(t *testing.T) {
 	}
 }
 
+// The parameters alone are written if the ontology names the task, and nothing else is said of it.
+func TestChangedBareRequest(t *testing.T) {
+	m := decode(t, ideRequest)
+	task := m.Payload().(performatives.TaskRequest)
+	for name, tt := range map[string]struct {
+		change func(*performatives.TaskRequest)
+		bare   bool
+	}{
+		"parameters":  {func(p *performatives.TaskRequest) { p.Parameters = performatives.RawContent([]byte(`{"own":1}`)) }, true},
+		"type":        {func(p *performatives.TaskRequest) { p.TaskType = "another" }, false},
+		"description": {func(p *performatives.TaskRequest) { p.Description = "d" }, false},
+	} {
+		p := task
+		tt.change(&p)
+		changed, err := m.With(func(e *performatives.Envelope) { e.Payload = p })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out := encodeAs(t, changed, IDE); strings.Contains(out, `"task_type"`) == tt.bare {
+			t.Errorf("another %s: %s", name, out)
+		}
+	}
+}
+
 // A group is the receiver of that name; the sender is an agent (addenda §9).
 func TestGroupAsReceiver(t *testing.T) {
 	c := New(wire.CodecOptions{})

@@ -13,7 +13,8 @@ import (
 )
 
 // Without a session, progress is an event like any other. More unknown members than may be are
-// refused in the envelope, in its metadata, and in the payload.
+// refused in the envelope, in its metadata, and in the payload. An event inform with data alone is
+// that.
 func TestOddMessages(t *testing.T) {
 	c := New(wire.CodecOptions{})
 	var members strings.Builder
@@ -35,6 +36,17 @@ func TestOddMessages(t *testing.T) {
 		}
 		if err == nil && m.Performative() != performatives.ActInform {
 			t.Errorf("%s: %s", name, m.Performative())
+		}
+	}
+	for payload, want := range map[string]string{
+		`{"event_type":"inform","data":{"a":1}}`:       `{"a":1}`,
+		`{"event_type":"inform","data":{"a":1},"b":2}`: `{"event_type":"inform","data":{"a":1},"b":2}`,
+		`{"event_type":"inform","data":null}`:          `{"event_type":"inform","data":null}`,
+		`{"event_type":"other","data":{"a":1}}`:        `{"event_type":"other","data":{"a":1}}`,
+	} {
+		m, err := c.Decode([]byte(`{"message_id":"m","message_type":"notification","sender_id":"a","payload":` + payload + `}`))
+		if err != nil || fmt.Sprintf("%s", m.Payload()) != want {
+			t.Errorf("%s: %v, %v", payload, m, err)
 		}
 	}
 	m, err := performatives.New(performatives.Envelope{
