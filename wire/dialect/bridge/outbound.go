@@ -134,7 +134,7 @@ func (s *session) withdraw(dst []byte, m *performatives.Message) ([]byte, error)
 	id := m.InReplyTo()
 	switch q := s.parties.Latest(exchange.PartyOf(m)); {
 	case q == nil:
-		s.ahead.Check(m, false, s.now)
+		_ = s.ahead.Check(m, false, s.now) // which notes it
 	case q.cancel != nil:
 		return dst, nil
 	default:
