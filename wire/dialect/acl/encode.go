@@ -136,7 +136,7 @@ func (w *writer) budget() {
 	w.raw(memberNames[memBudget], text)
 }
 
-// time writes a member as RFC 3339 in UTC (addenda §1). The zero time is left out, as an empty text.
+// time writes a member as RFC 3339 in UTC (addenda §1). It leaves out the zero time, as text does.
 func (w *writer) time(m int, t time.Time) {
 	if t.IsZero() {
 		w.blank(m)
