@@ -62,3 +62,57 @@ func TestPayloadsAreReadAndWrittenUnlocked(t *testing.T) {
 		t.Errorf("%d requests are open", n)
 	}
 }
+
+// While one goroutine writes and another one reads, each message is written once: those from before
+// the end of the handshake after it. Each request ends with its answer.
+func TestWritesAndReadsAtOnce(t *testing.T) {
+	const messages = 300
+	p := newPeer(t, wire.CodecOptions{Local: "node", Initiator: true, Stamper: wire.SystemStamper{}})
+	all := make([]*performatives.Message, messages)
+	for i := range all {
+		all[i] = task(t, "Eddy", "one")
+	}
+	written := make(chan string, 2*messages)
+	go func() {
+		defer close(written)
+		for _, m := range all {
+			out, err := p.codec.Encode(nil, m)
+			if err != nil {
+				t.Error(err)
+			}
+			if len(out) > 0 {
+				written <- string(out)
+			}
+		}
+	}()
+	ids := make(map[string]int)
+	answer := func(text string) []wire.Inbound {
+		w := read(t, text)
+		if w.Type == "handshake_request" {
+			return p.all(accept(w.ID, welcome))
+		}
+		ids[w.ID]++
+		return p.all(frame("a-"+w.ID, "response", "far", "Eddy", w.ID, `{"success":true}`))
+	}
+	answers := 0
+	for text := range written {
+		for _, in := range answer(text) {
+			if len(in.Answer) > 0 { // it was held until the end of the handshake
+				for _, in := range answer(string(in.Answer)) {
+					answers += min(len(in.Message.InReplyTo()), 1)
+				}
+			} else if in.Message != nil {
+				answers++
+			}
+		}
+	}
+	s := p.codec.(*session)
+	if len(ids) != messages || answers != messages || s.asks.Len() != 0 || s.held != 0 {
+		t.Errorf("%d messages, %d answers, %d requests, %d bytes are left", len(ids), answers, s.asks.Len(), s.held)
+	}
+	for id, n := range ids {
+		if n != 1 {
+			t.Errorf("%s is written %d times", id, n)
+		}
+	}
+}
