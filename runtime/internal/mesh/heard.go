@@ -118,7 +118,7 @@ func (h *heard) overOf(id performatives.AgentID) heardOver {
 
 // from returns the link over which an agent was heard, or nil.
 func (h *heard) from(id performatives.AgentID) *nodeLink {
-	if over := h.overOf(id); !over.unheard() && !over.strays() {
+	if over := h.overOf(id); over.how != route.Nothing && !over.strays() {
 		return over.link
 	}
 	return nil
