@@ -3,8 +3,8 @@
 // the process, also of a node without a cluster: package route decides about the message from what
 // this room knows, and this room acts on it.
 //
-// It owns the state of each link, the replica of the directory, and the activations of placed
-// agents. It promises that the directory of the actor system leads to each agent that the cluster
+// It owns the state of each link, the replica of the directory, the activations of placed agents,
+// and the messages that cannot be routed yet. It promises that the directory of the actor system leads to each agent that the cluster
 // knows. When a node is lost, its agents leave that directory, and each conversation with them is
 // told, after everything that the node has sent; package actors answers the calls of
 // [actors.Self.Ask] to its agents, and package relay the askers of its records. A placed agent that

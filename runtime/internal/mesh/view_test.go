@@ -298,6 +298,55 @@ func TestFirstMessageIsRemembered(t *testing.T) {
 	}
 }
 
+// An asker of such an agent is told of the loss, unless the node has left, which has handed over
+// what it had.
+func TestAskerOfAnAgentThatWasNotHeard(t *testing.T) {
+	for reason, want := range map[string]bool{"failed": true, nodeLeft: false} {
+		synctest.Test(t, func(t *testing.T) {
+			p, _ := newPlacing(t)
+			c, n2 := beside(t, p, &sentLinks{})
+			self, err := p.node.System.Spawn(t.Context(), actors.Spec{ID: "asker", New: func() actors.Agent { return still{} }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) {
+				e.Sender, e.Receiver, e.ReplyBy = "asker", "k/a", time.Now().Add(time.Hour)
+			})
+			told := false
+			go func() {
+				_, _ = self.Ask(t.Context(), m)
+				told = true
+			}()
+			synctest.Wait()
+			c.lose(n2.peer, reason)
+			if synctest.Wait(); told != want {
+				t.Errorf("the node has %s: the asker is told: %t", reason, told)
+			}
+			_ = stop(t.Context(), p.node)
+		})
+	}
+}
+
+// A request that another node has passed on has its record with the link to its sender.
+func TestRecordOfARequestThatWasPassedOn(t *testing.T) {
+	p, _ := newPlacing(t)
+	c, n2 := beside(t, p, &sentLinks{})
+	n3 := cluster.Incarnation{Name: "n3", Epoch: 1}
+	c.addLocked(n3)
+	c.leadLocked(nil, wanted{entry: directory.Entry{Agent: "asker", Owner: n3}, link: c.peers[n3]})
+	if _, err := p.node.System.Spawn(t.Context(), actors.Spec{ID: "worker", New: func() actors.Agent { return still{} }}); err != nil {
+		t.Fatal(err)
+	}
+	m := act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Sender, e.Receiver = "asker", "worker" })
+	n2.receive(m.Forward(), 0)
+	if c.endLocked(n2, false); p.node.Relay.Open() != 1 {
+		t.Errorf("%d records are open after the loss of the node that has passed the request on", p.node.Relay.Open())
+	}
+	if c.endLocked(c.peers[n3], false); p.node.Relay.Open() != 0 {
+		t.Errorf("%d records are open after the loss of the sender's node", p.node.Relay.Open())
+	}
+}
+
 // A message that comes back is not passed on for ever, and an answer not at all.
 func TestRerouteHasAnEnd(t *testing.T) {
 	p, _ := newPlacing(t)
