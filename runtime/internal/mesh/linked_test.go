@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,6 +72,32 @@ func TestLinked(t *testing.T) {
 		}
 		p.node.cluster = newClustered(p.node)
 	}
+}
+
+// Codons of which two nodes have different versions are logged when they change, and their messages
+// are refused until the versions are the same.
+func TestDifferingCodons(t *testing.T) {
+	var log strings.Builder
+	n := newLoggingMesh(t, slog.NewTextHandler(&log, nil))
+	peer := cluster.Incarnation{Name: "n2", Epoch: 1}
+	n.cluster.links = &sentLinks{}
+	n.cluster.addLocked(peer)
+	l := n.cluster.peers[peer]
+	logged := 0
+	for _, differ := range [][]string{nil, {"b", "a"}, {"a", "b"}, nil, nil, {"a"}} {
+		before := strings.Count(log.String(), "different versions")
+		if l.connected(differ); strings.Count(log.String(), "different versions") > before {
+			logged++
+		}
+		err := l.Send(act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Receiver, e.Protocol = "k/a", "a" }))
+		if errors.Is(err, performatives.CodeIncapable) != (len(differ) > 0) {
+			t.Errorf("with the codons %q, a message is sent: %v", differ, err)
+		}
+	}
+	if logged != 2 {
+		t.Errorf("logged %d times, want 2: %s", logged, log.String())
+	}
+	_ = stop(t.Context(), n)
 }
 
 // A node has begun once it has joined a cluster, and also when it has left it. A node without a

@@ -18,9 +18,15 @@ import (
 // newMesh returns the mesh of a node n1, to be stopped.
 func newMesh(t *testing.T) *Mesh {
 	t.Helper()
+	return newLoggingMesh(t, slog.DiscardHandler)
+}
+
+// newLoggingMesh is newMesh with the handler of the node's log.
+func newLoggingMesh(t *testing.T, log slog.Handler) *Mesh {
+	t.Helper()
 	n := New(new(sync.Mutex), route.Decide)
 	system, err := actors.NewSystem(actors.Options{
-		Node: "n1", Remote: n, Logger: slog.New(slog.DiscardHandler), OnChange: n.AgentChanged,
+		Node: "n1", Remote: n, Logger: slog.New(log), OnChange: n.AgentChanged,
 	})
 	if err != nil {
 		t.Fatal(err)
