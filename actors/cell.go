@@ -124,7 +124,8 @@ func (c *cell) handle(ctx actor.Context, m *performatives.Message) {
 
 // dispatch passes m to the first of these that accepts it: the pending request of the reply m, the
 // conversation of m, the tombstone of an ended conversation, a codon that m opens, or the agent's
-// Receive. The guards decide before the last two.
+// Receive. The guards decide before the last two. A request whose ReplyBy has passed is refused
+// before; a CANCEL does not expire with the request that it cancels.
 func (c *cell) dispatch(ctx actor.Context, m *performatives.Message) {
 	if pending := c.requests.Load(); pending != nil && pending.resolve(m) {
 		return
@@ -142,7 +143,7 @@ func (c *cell) dispatch(ctx actor.Context, m *performatives.Message) {
 		t.reservation.giveBack(m)
 		return
 	}
-	if expired(m) {
+	if act := m.Performative(); !m.ReplyBy().IsZero() && act.ExpectsReply() && act != performatives.ActCancel && m.Expired(time.Now()) {
 		c.sys.RefuseCopy(c.id, m, &performatives.Refusal{Code: performatives.CodeExpired})
 		return
 	}
@@ -185,13 +186,6 @@ func unhandled(m *performatives.Message) (performatives.Code, string) {
 		return code, "the agent has no role that answers " + what + " without a protocol"
 	}
 	return code, fmt.Sprintf("the agent has no role that answers %s of the protocol %.64q", what, m.Protocol())
-}
-
-// expired reports whether m is a request whose ReplyBy has passed. A CANCEL does not
-// expire with the request that it cancels.
-func expired(m *performatives.Message) bool {
-	return !m.ReplyBy().IsZero() && m.Performative().ExpectsReply() &&
-		m.Performative() != performatives.ActCancel && m.Expired(time.Now())
 }
 
 // openConversation opens a conversation of protocol p with m as its first message. It
@@ -294,8 +288,11 @@ func (c *cell) open(conversation Conversation, first *performatives.Message, urg
 	if first == nil {
 		e.losses = c.sys.losses.Load()
 	}
-	if c.sys.remote.value() > 0 {
-		if e.load = c.sys.loadOf(key.Peer); e.load != nil && first != nil {
+	if c.sys.remote.value() > 0 { // else the peer is of this process
+		if r, ok := c.sys.Find(key.Peer); ok && r.local == nil {
+			e.load = r.destination.Load()
+		}
+		if e.load != nil && first != nil {
 			e.weight = first.Weight()
 		}
 	}

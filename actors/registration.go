@@ -42,15 +42,6 @@ func (l *Load) Conversations() int { return int(l.conversations.Load()) }
 // bytes.
 func (l *Load) Weight() int { return int(l.weight.Load()) }
 
-// loadOf returns the load in which conversations with that peer are counted, or nil for an agent of
-// this process.
-func (s *System) loadOf(peer performatives.AgentID) *Load {
-	if r, ok := s.Find(peer); ok && r.local == nil {
-		return r.destination.Load()
-	}
-	return nil
-}
-
 // Registration is an entry of the directory: the id of an agent, its capabilities, and the
 // destination of its messages, which is the mailbox of an agent of this process or a [Destination].
 // All methods may be called from any goroutine.

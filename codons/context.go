@@ -52,8 +52,9 @@ func (c taskContext) Err() error {
 	return err
 }
 
-// decisionContext is the context of an agent's decision about a request. Most decisions do not
-// wait, so that it has no timer before the first call that needs one.
+// decisionContext is the context of an agent's decision about a request. It ends with [ErrDeadline]
+// at the deadline, with [actors.ErrStopped] when the agent stops, and when end is called. Most
+// decisions do not wait, so that it has no timer before the first call that needs one.
 type decisionContext struct {
 	agent    actors.Self
 	deadline time.Time
@@ -74,13 +75,6 @@ var returned = func() *liveContext {
 	end(ErrEnded)
 	return &liveContext{ctx, func() {}}
 }()
-
-// considering returns the context of a decision about a request. It ends with [ErrDeadline] at the
-// deadline, with [actors.ErrStopped] when the agent stops, and when end is called. deepest is the
-// largest depth below the work.
-func considering(agent actors.Self, deadline time.Time, request *performatives.Message, deepest int64) *decisionContext {
-	return &decisionContext{agent: agent, deadline: deadline, request: request, deepest: deepest}
-}
 
 // end ends the context after the decision.
 func (c *decisionContext) end() {
@@ -138,5 +132,5 @@ func (c *decisionContext) Value(key any) any {
 // now, and when the agent stops. It goes on after the code has returned, for the conversations that
 // it has begun.
 func ContextFor(agent actors.Self, m *performatives.Message) context.Context {
-	return considering(agent, Times{}.withDefaults().until(m, time.Now()), m, -1)
+	return &decisionContext{agent: agent, deadline: Times{}.withDefaults().until(m, time.Now()), request: m, deepest: -1}
 }

@@ -210,18 +210,6 @@ func (h *Handler) Done() <-chan struct{} { return h.ctx.Done() }
 // Cause returns the cause of the end of the handler's context, nil before its end.
 func (h *Handler) Cause() error { return context.Cause(h.ctx) }
 
-// conversationEnded is called at the end of the conversation. h is nil where it had no handler.
-// A handler that was cancelled has already had its grace.
-func (h *Handler) conversationEnded(grace time.Duration) {
-	if h == nil {
-		return
-	}
-	if h.conversation.cancel != nil {
-		grace = 0
-	}
-	h.expire(grace)
-}
-
 // expire ends the handler's context. A handler that has not returned after the grace is
 // published as abandoned.
 func (h *Handler) expire(grace time.Duration) {

@@ -201,7 +201,7 @@ func (i *InitiatorSide) Timer(v *Value, name string, now time.Time) time.Duratio
 		if wait == Never || v.deadline.IsZero() { // v.deadline is that of the current stage: the request's may have passed
 			return wait
 		}
-		return min(wait, max(v.deadline.Sub(now)/2, i.ordinary().First)) // a retry comes before the deadline
+		return min(wait, max(v.deadline.Sub(now)/2, cmp.Or(i.options.retry.First, DefaultRetry))) // a retry comes before the deadline
 	case machine.TimerDeadline:
 	default:
 		if d := v.codon.after(machine.Initiator, name, i.options.timers); d > 0 {
@@ -218,7 +218,8 @@ const acknowledgedFactor = 6
 // policy returns the retry policy of the latest message. The retries of a CANCEL fit in the
 // grace.
 func (i *InitiatorSide) policy(cancelling bool) Retry {
-	r := i.ordinary()
+	r := i.options.retry
+	r.First = cmp.Or(r.First, DefaultRetry)
 	switch {
 	case r.First < 0:
 	case cancelling:
@@ -227,13 +228,6 @@ func (i *InitiatorSide) policy(cancelling bool) Retry {
 		r.First *= acknowledgedFactor
 		r.Max *= acknowledgedFactor
 	}
-	return r
-}
-
-// ordinary returns the caller's retry policy, with the default for First.
-func (i *InitiatorSide) ordinary() Retry {
-	r := i.options.retry
-	r.First = cmp.Or(r.First, DefaultRetry)
 	return r
 }
 

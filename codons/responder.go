@@ -337,7 +337,7 @@ func (s *ResponderSide) decide(c *Conversation, do func(context.Context, *perfor
 			panic(err) // the agent fails, too
 		}
 	}()
-	ctx := considering(r.agent, deadline, m, r.times.Depth)
+	ctx := &decisionContext{agent: r.agent, deadline: deadline, request: m, deepest: r.times.Depth}
 	defer ctx.end()
 	return do(ctx, m)
 }
@@ -353,10 +353,17 @@ func (s *ResponderSide) Stop(c *Conversation, _ string) {
 func (s *ResponderSide) Report(*Conversation, string, *performatives.Message) {}
 
 // Ended releases the slot, ends the context of a handler that still runs, and gives it the
-// grace to return.
-func (s *ResponderSide) Ended(*Conversation, *performatives.Message) {
+// grace to return. A handler that was cancelled has already had its grace.
+func (s *ResponderSide) Ended(c *Conversation, _ *performatives.Message) {
 	s.releaseSlot()
-	s.handler.conversationEnded(s.Times().Grace)
+	if s.handler == nil {
+		return
+	}
+	grace := s.Times().Grace
+	if c.cancel != nil {
+		grace = 0
+	}
+	s.handler.expire(grace)
 }
 
 // Abandoned releases the slot.

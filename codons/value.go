@@ -230,7 +230,9 @@ func (v *Value) received(m *performatives.Message, on machine.Symbol, effects []
 		v.cancel = m
 	case v.asks(m.Performative()):
 		v.request = m
-		v.mention(m)
+		if v.shared {
+			v.mentioned = appendBounded(v.mentioned, string(m.ID()), m.ReplyWith())
+		}
 	}
 }
 
@@ -251,14 +253,7 @@ func (v *Value) keep(m *performatives.Message) {
 		v.sent = slices.Delete(v.sent, i, i+1)
 	}
 	v.sent, v.again = append(v.sent, sentMessage{Message: m, copies: 1}), time.Time{}
-	if m.Performative() != performatives.ActStatusUpdate { // no message refers to a STATUS_UPDATE, and there are many
-		v.mention(m)
-	}
-}
-
-// mention records that m belongs to the conversation, where the conversation id is shared.
-func (v *Value) mention(m *performatives.Message) {
-	if v.shared {
+	if v.shared && m.Performative() != performatives.ActStatusUpdate { // no message refers to a STATUS_UPDATE, and there are many
 		v.mentioned = appendBounded(v.mentioned, string(m.ID()), m.ReplyWith())
 	}
 }

@@ -27,7 +27,12 @@ func eachMember(b []byte, f func(name, value []byte) error) error {
 		if !ok || !more {
 			return errors.New(s.Problem())
 		}
-		name := memberName(&s, quoted)
+		name, ok := s.Name(quoted)
+		if !ok || !utf8.Valid(name) { // as encoding/json reads it
+			var text string
+			_ = json.Unmarshal(quoted, &text) // it is a string
+			name = []byte(text)
+		}
 		value, ok := s.Taken()
 		if !ok {
 			return errors.New(s.Problem())
@@ -36,14 +41,4 @@ func eachMember(b []byte, f func(name, value []byte) error) error {
 			return err
 		}
 	}
-}
-
-// memberName returns the name that s has scanned last, as encoding/json reads it.
-func memberName(s *jsonscan.Scanner, quoted []byte) []byte {
-	if text, ok := s.Name(quoted); ok && utf8.Valid(text) {
-		return text
-	}
-	var name string
-	_ = json.Unmarshal(quoted, &name) // it is a string
-	return []byte(name)
 }

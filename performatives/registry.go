@@ -165,7 +165,11 @@ func registerFault[T any](act Performative) string {
 // [New] does. The result does not share memory with raw. The error is a [*Refusal] with
 // [CodeInvalidPayload] that names the field.
 func (r *Registry) DecodePayload(act Performative, ontology string, raw json.RawMessage) (any, error) {
-	if decode := r.decoder(act, ontology); decode != nil {
+	decode := r.registered(act, ontology)
+	if decode == nil && act.Valid() {
+		decode = builtin[act]
+	}
+	if decode != nil {
 		return decode(raw)
 	}
 	return rawPayload(raw)
@@ -197,16 +201,6 @@ func rawPayload(raw json.RawMessage) (any, error) {
 		return nil, nil //nolint:nilnil // nil is the payload of an act without content
 	}
 	return Raw(bytes.Clone(raw)), nil
-}
-
-func (r *Registry) decoder(act Performative, ontology string) decodeFunc {
-	if decode := r.registered(act, ontology); decode != nil {
-		return decode
-	}
-	if !act.Valid() {
-		return nil
-	}
-	return builtin[act]
 }
 
 // registered returns the decoder of the type that is registered for the act and

@@ -124,19 +124,13 @@ func emptied[T any](list []T) []T {
 	return list[:0]
 }
 
-// headSize returns a length that the bytes of appendHead seldom exceed.
-func (f *frame) headSize() int {
-	n := 64 + 64*len(f.origins)
-	for _, c := range f.controls {
-		n += 8 + len(c)
-	}
-	return n
-}
-
 // parts returns the frame in parts that follow one another. Long envelopes are parts themselves, so
 // that they are not copied. The others are in a slice of memory.
 func (f *frame) parts(memory func(capacity int) []byte) [][]byte {
-	copied, long := f.headSize(), 0
+	copied, long := 64+64*len(f.origins), 0 // a length that those of appendHead and of the short envelopes seldom exceed
+	for _, c := range f.controls {
+		copied += 8 + len(c)
+	}
 	for _, e := range f.envelopes {
 		if len(e) < short {
 			copied += len(e)

@@ -209,7 +209,8 @@ func (ls *Links) Wait(peer cluster.Incarnation) time.Duration {
 
 // encode returns the form of a message. A short one is in memory of forms.
 func (ls *Links) encode(m *performatives.Message) (data []byte, memory *[]byte, err error) {
-	size := envelopeSize(m)
+	raw, _ := m.Payload().(performatives.Raw)
+	size := 384 + len(raw) // hardly exceeded by an encoded message, or by its first part: it saves the encoder some allocations
 	if size >= short {
 		data, err = ls.codec.Encode(make([]byte, 0, size), m)
 		return data, nil, err
@@ -225,14 +226,6 @@ func (ls *Links) encode(m *performatives.Message) (data []byte, memory *[]byte, 
 	}
 	*memory = data
 	return data, memory, nil
-}
-
-// envelopeSize returns a length that an encoded message hardly has, or that of its first part: it
-// saves the encoder some allocations.
-func envelopeSize(m *performatives.Message) int {
-	const fields = 384 // without the payload
-	raw, _ := m.Payload().(performatives.Raw)
-	return fields + len(raw)
 }
 
 // Control sends a text to the owner of the links of a node. The text overtakes all messages, and

@@ -102,7 +102,7 @@ type Task struct {
 // handler of PerformTask replaces them.
 func newTask(self actors.Self, m *performatives.Message, previous []performatives.InformResult) (Task, error) {
 	req, err := performatives.PayloadAs[performatives.TaskRequest](m)
-	if err == nil {
+	if err == nil && !m.Budget().IsZero() {
 		_, err = codons.BudgetOf(m)
 	}
 	return Task{

@@ -257,9 +257,11 @@ func (t *Ticket) Return() {
 	g := t.gate
 	g.mu.Lock()
 	g.underWay[kept(t.band)]--
-	if g.waiting > 0 {
-		g.returned = time.Now()
+	if g.waiting == 0 {
+		g.mu.Unlock()
+		return
 	}
+	g.returned = time.Now()
 	g.drain() // unlocks
 }
 

@@ -64,22 +64,17 @@ func New[V any](capacity int) *Map[V] {
 // Key returns the key of an identity, given by its parts.
 func (m *Map[V]) Key(parts ...string) Key {
 	var room [256]byte
-	text := join(room[:0], parts)
+	text := room[:0]
+	for _, p := range parts { // each with its length
+		n := len(p)
+		text = append(text, byte(n), byte(n>>8), byte(n>>16), byte(n>>24))
+		text = append(text, p...)
+	}
 	return Key{maphash.Bytes(m.seeds[0], text), maphash.Bytes(m.seeds[1], text)}
 }
 
 // Owner returns the owner of that name. It is not [NoOwner].
 func (m *Map[V]) Owner(name string) Owner { return Owner(maphash.String(m.seeds[0], name) | 1) }
-
-// join appends the parts, each with its length.
-func join(text []byte, parts []string) []byte {
-	for _, p := range parts {
-		n := len(p)
-		text = append(text, byte(n), byte(n>>8), byte(n>>16), byte(n>>24))
-		text = append(text, p...)
-	}
-	return text
-}
 
 // Add adds an entry that is kept until then, or a little longer. If there is one with that key, it
 // stays as it is, and Add returns its value.

@@ -56,8 +56,18 @@ func (d *decoder) message(data []byte) *performatives.Message {
 		return nil
 	}
 	d.fields(data)
-	d.numbers()
-	d.times()
+	var ok bool
+	if d.e.Performative, ok = actOf(d.act); !ok {
+		d.refuse(performatives.CodeUnknownPerformative, "performative", fmt.Sprintf("performative %d is none of the known acts", d.act))
+	}
+	if d.e.Priority, ok = priorityOf(d.priority); !ok {
+		d.invalid("priority", fmt.Sprintf("want 0 to 3, got %d", d.priority))
+	}
+	d.e.ReplyBy = d.time("reply_by", d.replyBy)
+	d.e.Timestamp = d.time("timestamp", d.timestamp)
+	if d.e.Timestamp.IsZero() && d.refusal == nil { // it has that of its arrival
+		d.e.Timestamp = d.opts.Stamper.Stamp().Time
+	}
 	d.contents()
 	if d.refusal != nil {
 		return nil
@@ -165,21 +175,11 @@ func nextField(data []byte) (num protowire.Number, text []byte, n uint64, size i
 	return anyField(data)
 }
 
-// consumeTag is [protowire.ConsumeTag], which takes field numbers that protobuf does not allow: for
-// those, size is negative.
-func consumeTag(b []byte) (num protowire.Number, typ protowire.Type, size int) {
-	num, typ, size = protowire.ConsumeTag(b)
-	if num > protowire.MaxValidNumber {
-		return 0, 0, -1
-	}
-	return num, typ, size
-}
-
 // anyField is [nextField] for a field of any form.
 func anyField(data []byte) (num protowire.Number, text []byte, n uint64, size int) {
-	num, typ, tag := consumeTag(data)
-	if tag < 0 {
-		return 0, nil, 0, tag
+	num, typ, tag := protowire.ConsumeTag(data) // it takes numbers that protobuf does not allow
+	if tag < 0 || num > protowire.MaxValidNumber {
+		return 0, nil, 0, min(tag, -1)
 	}
 	switch typ { // ribosome.proto has fields of the first two types only
 	case protowire.BytesType:
@@ -219,7 +219,9 @@ func (d *decoder) text(num protowire.Number, text []byte, end int) {
 	case fieldTimestamp:
 		d.moment(&d.timestamp, "timestamp", text)
 	case fieldLanguage:
-		d.e.Language = same(text, performatives.LanguageJSON)
+		if d.e.Language = performatives.LanguageJSON; string(text) != performatives.LanguageJSON { // else without a copy
+			d.e.Language = string(text)
+		}
 	case fieldOntology:
 		d.e.Ontology = string(text)
 	case fieldTrace:
@@ -235,14 +237,6 @@ func (d *decoder) text(num protowire.Number, text []byte, end int) {
 	case fieldAuthToken:
 		d.authToken(text)
 	}
-}
-
-// same returns text as a string: usual, without a copy, if that is the same.
-func same(text []byte, usual string) string {
-	if string(text) == usual {
-		return usual
-	}
-	return string(text)
 }
 
 func (d *decoder) authToken(text []byte) {
@@ -296,26 +290,6 @@ func (d *decoder) metadata(text []byte) {
 	}
 }
 
-// numbers checks the enum fields.
-func (d *decoder) numbers() {
-	var ok bool
-	if d.e.Performative, ok = actOf(d.act); !ok {
-		d.refuse(performatives.CodeUnknownPerformative, "performative", fmt.Sprintf("performative %d is none of the known acts", d.act))
-	}
-	if d.e.Priority, ok = priorityOf(d.priority); !ok {
-		d.invalid("priority", fmt.Sprintf("want 0 to 3, got %d", d.priority))
-	}
-}
-
-// times checks the timestamps. A message without one gets the time of its arrival.
-func (d *decoder) times() {
-	d.e.ReplyBy = d.time("reply_by", d.replyBy)
-	d.e.Timestamp = d.time("timestamp", d.timestamp)
-	if d.e.Timestamp.IsZero() && d.refusal == nil {
-		d.e.Timestamp = d.opts.Stamper.Stamp().Time
-	}
-}
-
 func (d *decoder) time(field string, t moment) time.Time {
 	switch {
 	case !t.present:
@@ -351,15 +325,13 @@ func (d *decoder) contents() {
 		return
 	}
 	d.e.Payload = payload
-	hint(&d.e, d.again)
+	if d.again != 0 {
+		hint(&d.e, d.again)
+	}
 }
 
-// hint puts a retry_after_ms into the payload of a refusal, and does nothing without one. No other
-// payload has one.
+// hint puts a retry_after_ms into the payload of a refusal. No other payload has one.
 func hint(e *performatives.Envelope, millis uint64) {
-	if millis == 0 {
-		return
-	}
 	again := performatives.RetryAfterOf(millis)
 	if r, extra, ok := performatives.RefusalIn(e.Payload); ok {
 		r.RetryAfter = again

@@ -67,13 +67,7 @@ func appendEnvelope(out []byte, m *performatives.Message) ([]byte, error) {
 	out = appendString(out, fieldOntology, m.Ontology())
 	out = appendNumber(out, fieldPriority, uint64(priorityNumber(m.Priority())))
 	out = appendString(out, fieldTrace, m.Trace())
-	return appendContents(out, m)
-}
-
-// appendContents appends the fields of m with JSON.
-func appendContents(out []byte, m *performatives.Message) ([]byte, error) {
-	out, err := appendPayload(out, m.Payload())
-	if err != nil {
+	if out, err = appendPayload(out, m.Payload()); err != nil {
 		return nil, err
 	}
 	if budget := m.Budget(); !budget.IsZero() {
@@ -86,7 +80,10 @@ func appendContents(out []byte, m *performatives.Message) ([]byte, error) {
 		}
 		out = appendBytes(out, fieldBudget, text)
 	}
-	return appendMetadata(out, m)
+	if m.HasMetadata() {
+		return appendMetadata(out, m)
+	}
+	return out, nil
 }
 
 var errNoObject = errors.New("want a JSON object")
@@ -116,9 +113,6 @@ func appendPayload(out []byte, payload any) ([]byte, error) {
 
 // appendMetadata appends the entries of a map, sorted, so that a message has one form.
 func appendMetadata(out []byte, m *performatives.Message) ([]byte, error) {
-	if !m.HasMetadata() {
-		return out, nil
-	}
 	var names []string
 	for name := range m.AllMetadata() {
 		names = append(names, name)

@@ -192,7 +192,9 @@ func (g *generatedCodec) get(opts *wire.CodecOptions) (out performatives.Envelop
 		out.Budget = performatives.RawContent(e.Budget)
 	}
 	out.Payload, err = g.payload(opts, act)
-	hint(&out, e.RetryAfterMs)
+	if e.RetryAfterMs != 0 {
+		hint(&out, e.RetryAfterMs)
+	}
 	return out, err
 }
 
