@@ -322,9 +322,10 @@ type bandScheduler struct {
 
 // next returns the band to serve, and counts it as served. At least one band must wait.
 func (s *bandScheduler) next(waiting uint8) int {
-	if waiting != s.waiting {
-		s.startWaiting(waiting)
+	for fresh := waiting &^ s.waiting; fresh != 0; fresh &= fresh - 1 { // bands that begin to wait
+		s.last[bits.TrailingZeros8(fresh)] = s.served
 	}
+	s.waiting = waiting
 	top := bits.Len8(waiting) - 1
 	if lower := waiting &^ (1 << top); lower != 0 {
 		top = s.overdue(lower, top)
@@ -346,12 +347,4 @@ func (s *bandScheduler) overdue(lower uint8, top int) int {
 		}
 	}
 	return top
-}
-
-// startWaiting records the beginning of the wait for bands that did not wait before.
-func (s *bandScheduler) startWaiting(waiting uint8) {
-	for fresh := waiting &^ s.waiting; fresh != 0; fresh &= fresh - 1 {
-		s.last[bits.TrailingZeros8(fresh)] = s.served
-	}
-	s.waiting = waiting
 }

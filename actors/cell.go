@@ -214,7 +214,15 @@ func (c *cell) openConversation(p int, m *performatives.Message) bool {
 		c.refuseOpening(role, m, r)
 		return true
 	}
-	c.open(c.newConversation(role, m), m, m.Priority() == performatives.Urgent)
+	begun := false
+	defer func() { // when the role panics, the tombstone refuses duplicates of m, so that they do not open the conversation again
+		if !begun {
+			c.addTombstone(&entry{key: Key{ID: m.ConversationID(), Peer: m.Sender()}}, failedOpening(m.ID()))
+		}
+	}()
+	conversation := role.Open(m)
+	begun = true
+	c.open(conversation, m, m.Priority() == performatives.Urgent)
 	return true
 }
 
@@ -234,21 +242,6 @@ func (c *cell) takeOn(role Responder, m *performatives.Message) *performatives.R
 		_ = c.sys.requestIDs.takeOn(c, m, m.InReplyTo(), otherwise) // without room, the tombstone alone remembers it
 	}
 	return nil
-}
-
-// newConversation returns the role's conversation for m. When the role panics, the caller
-// refuses m, and a tombstone refuses duplicates of m, so that they do not open the
-// conversation again.
-func (c *cell) newConversation(role Responder, m *performatives.Message) Conversation {
-	begun := false
-	defer func() {
-		if !begun {
-			c.addTombstone(&entry{key: Key{ID: m.ConversationID(), Peer: m.Sender()}}, failedOpening(m.ID()))
-		}
-	}()
-	conversation := role.Open(m)
-	begun = true
-	return conversation
 }
 
 // failedOpening is the tombstone of a conversation that failed to open. It refuses the copies of

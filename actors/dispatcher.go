@@ -187,18 +187,6 @@ func (p *Pool) waiting() bool {
 // ordinary queue waits.
 const maxExpressRun = 32
 
-// nextLocked returns the next task, or nil.
-func (p *Pool) nextLocked() task {
-	if p.express.n > 0 && (p.expressRun < maxExpressRun || p.queue.n == 0) {
-		p.expressRun++
-		return p.express.pop()
-	}
-	p.expressRun = 0
-	t := p.queue.pop()
-	p.wait.Popped(p.queue.n, 1)
-	return t
-}
-
 // finishCloseLocked wakes Close and stops the timer, after the last worker has ended.
 func (p *Pool) finishCloseLocked() {
 	if p.allEnded != nil {
@@ -275,8 +263,15 @@ func (p *Pool) work(w *worker) {
 func (p *Pool) take(w *worker) (t task, stay bool) {
 	p.mu.Lock()
 	p.markArrivedLocked(w)
-	if p.busyLocked() <= p.options.Workers {
-		t = p.nextLocked()
+	switch express := p.express.n > 0 && (p.expressRun < maxExpressRun || p.queue.n == 0); {
+	case p.busyLocked() > p.options.Workers:
+	case express:
+		p.expressRun++
+		t = p.express.pop()
+	default:
+		p.expressRun = 0
+		t = p.queue.pop()
+		p.wait.Popped(p.queue.n, 1)
 	}
 	if t != nil {
 		w.tasks++

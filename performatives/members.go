@@ -283,17 +283,6 @@ func (f *field) append(out []byte) ([]byte, error) {
 	return append(out, value...), err
 }
 
-// isPlain reports whether encoding/json writes s between quotes as it is.
-func isPlain(s string) bool {
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c < ' ' || c >= 0x7f, c == '"', c == '\\', c == '<', c == '>', c == '&':
-			return false
-		}
-	}
-	return true
-}
-
 // isCompact reports whether encoding/json writes a value in JSON as it is. It may report false for
 // one that it does.
 func isCompact(raw []byte) bool {
@@ -326,12 +315,14 @@ func appendMember(out []byte, name string, value []byte) []byte {
 
 // appendText appends what encoding/json writes for a string.
 func appendText(out []byte, text string) []byte {
-	if isPlain(text) {
-		out = append(append(out, '"'), text...)
-		return append(out, '"')
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			quoted, _ := json.Marshal(text) // a string always marshals
+			return append(out, quoted...)
+		}
 	}
-	quoted, _ := json.Marshal(text) // a string always marshals
-	return append(out, quoted...)
+	out = append(append(out, '"'), text...)
+	return append(out, '"')
 }
 
 // clone returns a copy that shares nothing with m.

@@ -133,15 +133,6 @@ func New(e Envelope) (*Message, error) {
 	if err := e.validate(); err != nil {
 		return nil, err
 	}
-	m := e.message()
-	if is {
-		m.marks |= marksParsed
-	}
-	return m, nil
-}
-
-// message returns a message with the fields of e.
-func (e *Envelope) message() *Message {
 	m := &Message{
 		id: e.ID, sender: e.Sender, receiver: e.Receiver, conversationID: e.ConversationID,
 		protocol: e.Protocol, inReplyTo: e.InReplyTo, replyWith: e.ReplyWith, ontology: e.Ontology, trace: e.Trace,
@@ -151,6 +142,9 @@ func (e *Envelope) message() *Message {
 	if e.Language == LanguageJSON {
 		m.marks = marksJSON
 	}
+	if is {
+		m.marks |= marksParsed
+	}
 	if e.MessageType != "" || e.Language != "" && e.Language != LanguageJSON || e.Principal != "" || e.Metadata != nil ||
 		e.Activation != 0 || e.Answers != 0 || !e.Budget.IsZero() {
 		m.rare = &rare{
@@ -158,7 +152,7 @@ func (e *Envelope) message() *Message {
 			metadata: e.Metadata, activation: e.Activation, answers: e.Answers,
 		}
 	}
-	return m
+	return m, nil
 }
 
 // envelope returns the fields of m. They share the metadata of m.

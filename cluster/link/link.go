@@ -192,7 +192,7 @@ func (l *Link) send(m *performatives.Message, data []byte, memory *[]byte) error
 	switch {
 	case l.finishing:
 		return &performatives.Refusal{Code: performatives.CodeStopped, About: m.ID(), Text: "the node " + l.o.Self.Name + " stops"}
-	case text([]byte(m.Principal())) != m.Principal():
+	case m.Principal() != "" && text([]byte(m.Principal())) != m.Principal():
 		return &performatives.Refusal{Code: performatives.CodeInvalidPayload, About: m.ID(), Text: "the principal of the message is too long, or no UTF-8"}
 	case len(data) > MaxMessage:
 		return &performatives.Refusal{
