@@ -161,11 +161,16 @@ type keyed[E any] interface {
 // conversation id, or else InReplyTo, for dialects without conversation ids.
 //
 // A request belongs to the responder's side and any other act to the initiator's. An act that
-// expects a reply can also come from a responder: see fromResponder. When the expected side has no
-// conversation, the other side gets the message, unless the agent talks to itself: there the
-// expected side is certain.
+// expects a reply can also come from a responder, such as a PROPOSE or the acceptance of a proposal.
+// It does when its InReplyTo is the conversation id (the id of the opening request), or identifies a
+// conversation with this agent as the responder. When the expected side has no conversation, the
+// other side gets the message, unless the agent talks to itself: there the expected side is certain.
 func forMessage[E any](in keyed[E], m *performatives.Message) *E {
-	toResponder := m.Performative().ExpectsReply() && !fromResponder(in, m)
+	act, about := m.Performative(), performatives.ConversationID(m.InReplyTo())
+	toResponder := act.ExpectsReply()
+	if toResponder && about != "" && (act.IsReply() || act == performatives.ActPropose) {
+		toResponder = about != m.ConversationID() && in.find(Key{about, m.Sender(), false}) == nil
+	}
 	if e := onSide(in, m, !toResponder); e != nil {
 		return e
 	}
@@ -173,17 +178,6 @@ func forMessage[E any](in keyed[E], m *performatives.Message) *E {
 		return e
 	}
 	return nil
-}
-
-// fromResponder reports whether m comes from the responder although it expects a reply, such as a
-// PROPOSE or the acceptance of a proposal. It does when its InReplyTo is the conversation id (the
-// id of the opening request), or identifies a conversation with this agent as the responder.
-func fromResponder[E any](in keyed[E], m *performatives.Message) bool {
-	if act := m.Performative(); !act.IsReply() && act != performatives.ActPropose {
-		return false
-	}
-	about := performatives.ConversationID(m.InReplyTo())
-	return about != "" && (about == m.ConversationID() || in.find(Key{about, m.Sender(), false}) != nil)
 }
 
 // onSide returns the conversation of m in which the agent has the given role, or nil.

@@ -157,7 +157,7 @@ func (a *ConversationActor) close() {
 			Self{a.cell}.Return(m)
 		}
 	}
-	if finished && a.cell.live.Add(-1) == 0 {
+	if finished && a.cell.live.Add(-1) == 0 && a.cell.stops.Load() != nil {
 		a.cell.conversationsStopped()
 	}
 }
@@ -282,7 +282,7 @@ func (a *ConversationActor) next() (step, any) {
 		a.flags &^= flagRunning
 		finished := a.finishLocked()
 		a.mu.Unlock()
-		if finished && a.cell.live.Add(-1) == 0 {
+		if finished && a.cell.live.Add(-1) == 0 && a.cell.stops.Load() != nil {
 			a.cell.conversationsStopped()
 		}
 		return stepRest, nil

@@ -36,7 +36,15 @@ func ReplyOntology(request string, act Performative, payload any) string {
 	case ActInformCapabilities:
 		return OntologyCapabilityInformation
 	case ActInformResult:
-		return resultOntology(request, payload)
+		switch request {
+		case OntologyDebugRequest:
+			if r, ok := payload.(InformResult); ok && r.Status == StatusSuccess {
+				return OntologySolutionProvided
+			}
+			return OntologyDebugAnalysis
+		case OntologyRefactorRequest:
+			return OntologyRefactorSuggestion
+		}
 	case ActTaskRequest:
 		return requestOntology(request)
 	}
@@ -54,17 +62,4 @@ func requestOntology(result string) string {
 		return OntologyRefactorRequest
 	}
 	return result
-}
-
-func resultOntology(request string, payload any) string {
-	switch request {
-	case OntologyDebugRequest:
-		if r, ok := payload.(InformResult); ok && r.Status == StatusSuccess {
-			return OntologySolutionProvided
-		}
-		return OntologyDebugAnalysis
-	case OntologyRefactorRequest:
-		return OntologyRefactorSuggestion
-	}
-	return request
 }

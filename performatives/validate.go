@@ -25,8 +25,17 @@ func (e *Envelope) validate() error {
 	if err := e.checkIDs(); err != nil {
 		return err
 	}
-	if err := e.checkNames(); err != nil {
-		return err
+	switch {
+	case !plain(e.Ontology, maxNameLength):
+		return unfit("ontology", e.Ontology, maxNameLength)
+	case !plain(e.Language, maxNameLength):
+		return unfit("language", e.Language, maxNameLength)
+	case !plain(e.Protocol, maxNameLength):
+		return unfit("protocol", e.Protocol, maxNameLength)
+	case e.MessageType != "":
+		if err := CheckMessageType(e.MessageType); err != nil {
+			return err
+		}
 	}
 	switch {
 	case e.Timestamp.IsZero():
@@ -70,20 +79,6 @@ func (e *Envelope) checkIDs() error {
 		return err
 	}
 	return checkID("receiver", e.Receiver)
-}
-
-func (e *Envelope) checkNames() error {
-	switch {
-	case !plain(e.Ontology, maxNameLength):
-		return unfit("ontology", e.Ontology, maxNameLength)
-	case !plain(e.Language, maxNameLength):
-		return unfit("language", e.Language, maxNameLength)
-	case !plain(e.Protocol, maxNameLength):
-		return unfit("protocol", e.Protocol, maxNameLength)
-	case e.MessageType != "":
-		return CheckMessageType(e.MessageType)
-	}
-	return nil
 }
 
 // plain reports whether s is UTF-8 of at most limit bytes without control characters.
@@ -162,29 +157,21 @@ func (e *Envelope) checkPayload() error {
 	if raw, ok := e.Payload.(Raw); ok {
 		return raw.check()
 	}
-	if err := checkKind(e.Payload); err != nil {
-		return err
+	switch v := reflect.ValueOf(e.Payload); v.Kind() {
+	case reflect.Struct:
+	case reflect.Map:
+		if v.IsNil() {
+			return invalid("payload", "an object", "a nil map")
+		}
+	case reflect.Pointer:
+		return invalid("payload", "a value, so that a type switch has one case a type", fmt.Sprintf("the pointer %T", e.Payload))
+	default:
+		return invalid("payload", "a struct, a map or Raw, so that it is a JSON object", fmt.Sprintf("%T", e.Payload))
 	}
 	if own := actOf(e.Payload); own != 0 && own != e.Performative {
 		return invalid("payload", "the payload of "+e.Performative.String(), "that of "+own.String())
 	}
 	return validatePayload(e.Payload)
-}
-
-// checkKind refuses a payload that cannot be a JSON object or that is a pointer.
-func checkKind(payload any) error {
-	switch v := reflect.ValueOf(payload); v.Kind() {
-	case reflect.Struct:
-		return nil
-	case reflect.Map:
-		if v.IsNil() {
-			return invalid("payload", "an object", "a nil map")
-		}
-		return nil
-	case reflect.Pointer:
-		return invalid("payload", "a value, so that a type switch has one case a type", fmt.Sprintf("the pointer %T", payload))
-	}
-	return invalid("payload", "a struct, a map or Raw, so that it is a JSON object", fmt.Sprintf("%T", payload))
 }
 
 // check tests the first and the last character of r only: the dialect that read it has

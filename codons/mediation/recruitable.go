@@ -32,8 +32,8 @@ func (r recruitable) ConsiderTask(ctx context.Context, t delegation.Task) delega
 // PerformTask performs the task and delivers the result, or the failure. A panic of the agent is
 // delivered as a failure and then continues.
 func (r recruitable) PerformTask(ctx context.Context, t delegation.Task) (result performatives.InformResult, err error) {
-	to, ok := TaskDelivery(t)
-	if !ok {
+	to, ok, err := deliverTo(t.TaskRequest)
+	if !ok || err != nil {
 		return r.Worker.PerformTask(ctx, t)
 	}
 	returned := false
