@@ -364,6 +364,21 @@ func TestRAGHealth(t *testing.T) {
 	}
 }
 
+// PeerOptions.Health is asked of agents only, also when a peer asks for the health of all.
+func TestHealthIsAskedOfAgents(t *testing.T) {
+	asked := make(chan p.AgentID, 2)
+	h := newHub(t, runtime.PeerOptions{Health: func(id p.AgentID) (runtime.Health, bool) {
+		asked <- id
+		return runtime.Health{Agent: id}, true
+	}}, func(o *wire.Options) { o.Dialects = []wire.Dialect{rag.Dialect{}} })
+	h.spawn("LLMResponseAgent", func() actors.Agent { return ragWorker{func(context.Context) error { return nil }} })
+	peer := (&ragHub{h, serve(t, overWS, h.server)}).connect("RetrievalAgent")
+	peer.send("AGENT_STATUS_REQUEST", "System", "ret-ask-001", `{}`)
+	if m := peer.health(); len(m.Payload.Agents) != 1 || len(asked) != 1 || <-asked != "LLMResponseAgent" {
+		t.Errorf("of all: %+v", m)
+	}
+}
+
 // ragFigures is the object of Agent Health Monitoring.
 type ragFigures struct {
 	Agent     string    `json:"agent_id"`

@@ -331,15 +331,17 @@ func (p *Peers) health(l *link, m *performatives.Message, t performatives.TaskRe
 	if err != nil {
 		return p.node.Relay.Refuse(m, performatives.Refused(performatives.CodeInvalidPayload, "task_parameters: want an object with agent_id, a string"))
 	}
-	answer, ok := p.opts.Health(q.Agent)
-	if q.Agent == "" {
+	answer, ok := any(nil), true
+	if q.Agent != "" {
+		answer, ok = p.opts.Health(q.Agent)
+	} else {
 		all := []any{}
 		for _, a := range p.directory() {
 			if h, ok := p.opts.Health(a.ID()); ok {
 				all = append(all, h)
 			}
 		}
-		answer, ok = map[string]any{"agents": all}, true
+		answer = map[string]any{"agents": all}
 	}
 	if !ok {
 		return p.node.Relay.Refuse(m, performatives.Refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %.64q", q.Agent)))
