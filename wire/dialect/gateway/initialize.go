@@ -208,6 +208,7 @@ func capabilitiesOf(v []byte) performatives.Capabilities {
 		case name == "tools" && list:
 			out.Actions = actionsOf(v)
 		case name == "resources" && list:
+			out.Resources = nil // the last list counts
 			for elem := range jsonscan.Elements(v) {
 				if r := resourceOf(elem); r.URI != "" && len(out.Resources) < maxTools {
 					out.Resources = append(out.Resources, r)
