@@ -259,7 +259,8 @@ func (c *Conversation) handle(m *performatives.Message) {
 		if c.isUnexpectedAnswer(m, on) && c.misread(m, on, &performatives.Refusal{Code: performatives.CodeUnexpectedAct, Text: performatives.CodeUnexpectedAct.Traits().Text}) {
 			return
 		}
-		if on.Kind == machine.KindReceive && c.asksFurther(m) {
+		further := on.Kind == machine.KindReceive && c.at.Role == machine.Responder && c.at.State != machine.Idle
+		if act := m.Performative(); further && act != performatives.ActCancel && c.asks(act) { // a further request
 			switch r := performatives.RefusalOf(c.agent.TakeOn(m, c.remaining(time.Now()))); {
 			case r == nil:
 			case r.Code == performatives.CodeConversationEnded:
@@ -293,13 +294,6 @@ func (c *Conversation) isUnexpectedAnswer(m *performatives.Message, on machine.S
 	}
 	t := c.machine.Find(c.at.Role, c.at.State, on)
 	return t != nil && t.Wildcard
-}
-
-// asksFurther reports whether m is a request of the peer after the one that opened the
-// conversation.
-func (c *Conversation) asksFurther(m *performatives.Message) bool {
-	act := m.Performative()
-	return c.at.Role == machine.Responder && c.at.State != machine.Idle && act != performatives.ActCancel && c.asks(act)
 }
 
 // remaining returns the time until the deadline of the conversation, or else the longest for which

@@ -43,23 +43,19 @@ func (c *codec) Decode(frame []byte, take func(wire.Inbound)) {
 			take(c.broken(&decoder{refusal: &performatives.Refusal{Code: performatives.CodeParsingError, Text: "the message is no protobuf Frame"}}))
 			return
 		}
-		if num == frameEnvelopes && envelope != nil {
-			c.envelope(envelope, take)
-		}
 		frame = frame[size:]
-	}
-}
-
-// envelope reads one envelope.
-func (c *codec) envelope(data []byte, take func(wire.Inbound)) {
-	d := decoder{opts: &c.opts}
-	if m := d.message(data); m != nil {
-		take(wire.Inbound{Message: m, Token: sockets.Bearer(d.token)})
-		return
-	}
-	take(c.broken(&d))
-	if m := c.ended(&d); m != nil {
-		take(wire.Inbound{Message: m, Token: sockets.Bearer(d.token)})
+		if num != frameEnvelopes || envelope == nil {
+			continue
+		}
+		d := decoder{opts: &c.opts}
+		m := d.message(envelope)
+		if m == nil {
+			take(c.broken(&d))
+			m = c.ended(&d)
+		}
+		if m != nil {
+			take(wire.Inbound{Message: m, Token: sockets.Bearer(d.token)})
+		}
 	}
 }
 
