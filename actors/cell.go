@@ -143,7 +143,8 @@ func (c *cell) dispatch(ctx actor.Context, m *performatives.Message) {
 		t.reservation.giveBack(m)
 		return
 	}
-	if act := m.Performative(); !m.ReplyBy().IsZero() && act.ExpectsReply() && act != performatives.ActCancel && m.Expired(time.Now()) {
+	act := m.Performative()
+	if !m.ReplyBy().IsZero() && act.ExpectsReply() && act != performatives.ActCancel && m.Expired(time.Now()) {
 		c.sys.RefuseCopy(c.id, m, &performatives.Refusal{Code: performatives.CodeExpired})
 		return
 	}

@@ -64,7 +64,9 @@ func newConversation(agent actors.Self, codon *Codon, role machine.Role, opening
 	c.progress.state, c.progress.since = c.at.State, c.at.Updated
 	c.timers.ring = c.ring
 	if events.Wants[Recorded](&agent.System().Events) {
-		c.recorder = &recorder{record: Record{Protocol: codon.Name(), Role: role, Agent: c.self, Peer: key.Peer, ID: key.ID, First: opening}}
+		c.recorder = &recorder{record: Record{
+			Protocol: codon.Name(), Role: role, Agent: c.self, Peer: key.Peer, ID: key.ID, First: opening,
+		}}
 	}
 	if CheckPayloads.Load() {
 		c.fingerprints = new(fingerprints)
@@ -350,7 +352,8 @@ func (c *Conversation) finish(last *performatives.Message) {
 		c.spent = c.child.used(used)
 	}
 	if s := c.child.scope; s != nil {
-		s.account.settle(c.child.granted, c.spent)        // before the caller learns of the end, so that it can use the rest at once
+		// Before the caller learns of the end, so that it can use the rest at once.
+		s.account.settle(c.child.granted, c.spent)
 		defer func() { s.removeChild(c.stopped(last)) }() // also when code of the caller panics over the answer
 	}
 	c.side.Ended(c, last)

@@ -136,7 +136,8 @@ func TestReadsLanguage(t *testing.T) {
 		if !(p.Capabilities{}).ReadsLanguage(language) {
 			t.Errorf("%q is refused by an agent that declares no language", language)
 		}
-		r := declares.UnknownOntology("Jules", mustNew(t, p.Envelope{ID: "m", Sender: "Eddy", Timestamp: noon, Language: language, Payload: p.TaskRequest{TaskType: "review"}}))
+		e := p.Envelope{ID: "m", Sender: "Eddy", Timestamp: noon, Language: language, Payload: p.TaskRequest{TaskType: "review"}}
+		r := declares.UnknownOntology("Jules", mustNew(t, e))
 		if want != (r == nil) || r != nil && r.Code != p.CodeUnsupportedLanguage {
 			t.Errorf("%q: the refusal is %v", language, r)
 		}
