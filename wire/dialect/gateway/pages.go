@@ -58,8 +58,8 @@ func (c *codec) turn(e *envelope, r *rpc, q *request) (wire.Inbound, bool) {
 		return wire.Inbound{}, false
 	}
 	s := c.stamp()
-	next := &request{Request: exchange.Request{Kind: q.Kind, Expires: q.Expires}, envelope: string(s.ID), message: q.message, pages: p}
 	c.mu.Lock()
+	next := &request{Request: exchange.Request{Kind: q.Kind, Expires: q.Expires}, envelope: string(s.ID), message: q.message, pages: p}
 	c.requests.Remove(q)
 	more = s.Time.Before(q.Expires) && c.fits(c.paged+p.bytes)
 	if more {
