@@ -104,7 +104,7 @@ func (s *session) withdrawn(d *decoder, in wire.Inbound) wire.Inbound {
 	if d.call == nil && d.correlation != "" {
 		s.early.Note(exchange.KeyOf(d.out.Sender, d.correlation), d.arrival())
 	}
-	if d.call == nil || d.call.Cancel != "" {
+	if d.call == nil || d.call.Over() || d.call.Cancel != "" {
 		return wire.Inbound{Token: in.Token}
 	}
 	s.calls.AddCancel(d.call, d.out.ID, string(d.out.ID))

@@ -63,6 +63,22 @@ func TestPayloadsAreReadAndWrittenUnlocked(t *testing.T) {
 	}
 }
 
+// A CANCEL whose request is answered while it is read has no effect, and nothing stays of it.
+func TestCancelMeetsTheAnswer(t *testing.T) {
+	p := greeted(t, wire.CodecOptions{})
+	s := p.codec.(*session)
+	in := p.message(frame("m-1", "request", "agent-1", "Eddy", "", `{"tool_name":"paint","arguments":{}}`))
+	d := decoder{codec: s.codec, session: s}
+	cancel, failed := s.codec.decode(&d, []byte(frame("c-1", "notification", "agent-1", "", "m-1", `{"event_type":"cancel","data":{}}`)))
+	if failed != nil {
+		t.Fatal(failed)
+	}
+	p.send(answered(t, in.Message, performatives.InformResult{Status: performatives.StatusSuccess}))
+	if in := s.received(&d, wire.Inbound{Message: cancel}); in.Message != nil || s.calls.Find("agent-1", "c-1") != nil {
+		t.Errorf("%+v, of a request that has ended", in)
+	}
+}
+
 // While one goroutine writes and another one reads, each message is written once: those from before
 // the end of the handshake after it. Each request ends with its answer.
 func TestWritesAndReadsAtOnce(t *testing.T) {
