@@ -97,7 +97,8 @@ func spells(name, word string) bool {
 }
 
 // writeMetadata writes the metadata of a message, with the fields that wire writes there: the
-// priority, as it came if it still is that, and the timeout. The further members of its envelope come first.
+// priority, as it came if it still is that, and the timeout. The further members of its envelope
+// come first.
 func writeMetadata(b *jsonscan.Builder, h header) {
 	if h.message == nil {
 		return

@@ -57,7 +57,8 @@ func toolList(p performatives.InformCapabilities, mcp bool) ([]byte, error) {
 	return jsonscan.Marshal(map[string]any{"tools": toolsOf(named, mcp)})
 }
 
-// toolsOf writes a list of tools. For a client of MCP each has a schema of its arguments. Invalid JSON in one of them fails when the list is marshaled.
+// toolsOf writes a list of tools. For a client of MCP each has a schema of its arguments. Invalid
+// JSON in one of them fails when the list is marshaled.
 func toolsOf(actions []performatives.Action, mcp bool) []json.RawMessage {
 	tools := make([]json.RawMessage, len(actions))
 	for i, a := range actions {
@@ -75,7 +76,8 @@ func toolsOf(actions []performatives.Action, mcp bool) []json.RawMessage {
 	return tools
 }
 
-// toolAgent is the member of a tool, and of its _meta, MCP's place for extensions, that names its agent.
+// toolAgent is the member of a tool, and of its _meta, MCP's place for extensions, that names its
+// agent.
 const toolAgent = "agent"
 
 // putMeta writes the _meta of a tool or a resource, with the agent that has it.
