@@ -172,7 +172,7 @@ type Counts struct {
 	Agents      int    // running agents
 	Remote      int    // registered agents of other processes
 	Open        int    // open conversations
-	Working     int    // handlers that run, abandoned ones included, or wait for a processor
+	Working     int    // handlers that run, abandoned ones included, or wait for a processor, and short work of the node itself
 	Busy        uint64 // how often the actor of an agent had not come back for [BusyTime]
 	Overload    uint64 // requests refused because the node had more to do than its processors can
 	Refusing    bool   // the node has refused such a request within the last second

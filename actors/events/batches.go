@@ -269,24 +269,6 @@ func (c *batchColumn) offerLocked(seq uint64, ev Event) {
 	}
 }
 
-// offerValueLocked is offerLocked for an event whose type is known.
-func offerValueLocked[E Event](c *batchColumn, seq uint64, ev *E) {
-	if c.b.roomLocked() {
-		queueInLane(c, firstLane, seq, ev)
-	} else if of, ok := c.column.(*column[E]); ok && of.lost != nil {
-		of.lost(*ev)
-	}
-}
-
-// queueInLane queues an event in a lane, which is locked.
-func queueInLane[E Event](c *batchColumn, lane int, seq uint64, ev *E) {
-	if of, ok := c.column.(*column[E]); ok {
-		p := &of.parts[lane]
-		p.pending = append(p.pending, *ev)
-		c.b.queued(lane, seq, c.index)
-	}
-}
-
 // queued notes that an event was queued in a column and a lane, which is locked.
 func (b *Batches) queued(lane int, seq uint64, column int) {
 	p := &b.parts[lane]

@@ -119,6 +119,24 @@ func publish[E Event](e *Stream, ev *E) {
 	}
 }
 
+// offerValueLocked is offerLocked for an event whose type is known.
+func offerValueLocked[E Event](c *batchColumn, seq uint64, ev *E) {
+	if c.b.roomLocked() {
+		queueInLane(c, firstLane, seq, ev)
+	} else if of, ok := c.column.(*column[E]); ok && of.lost != nil {
+		of.lost(*ev)
+	}
+}
+
+// queueInLane queues an event in a lane, which is locked.
+func queueInLane[E Event](c *batchColumn, lane int, seq uint64, ev *E) {
+	if of, ok := c.column.(*column[E]); ok {
+		p := &of.parts[lane]
+		p.pending = append(p.pending, *ev)
+		c.b.queued(lane, seq, c.index)
+	}
+}
+
 // lock locks the stream: nothing is published, and no subscription comes or goes.
 func (e *Stream) lock() {
 	e.mu.Lock()
