@@ -161,10 +161,11 @@ type keyed[E any] interface {
 // conversation id, or else InReplyTo, for dialects without conversation ids.
 //
 // A request belongs to the responder's side and any other act to the initiator's. An act that
-// expects a reply can also come from a responder, such as a PROPOSE or the acceptance of a proposal.
-// It does when its InReplyTo is the conversation id (the id of the opening request), or identifies a
-// conversation with this agent as the responder. When the expected side has no conversation, the
-// other side gets the message, unless the agent talks to itself: there the expected side is certain.
+// expects a reply can also come from a responder, such as a PROPOSE or the acceptance of a
+// proposal. It does when its InReplyTo is the conversation id (the id of the opening request), or
+// identifies a conversation with this agent as the responder. When the expected side has no
+// conversation, the other side gets the message, unless the agent talks to itself: there the
+// expected side is certain.
 func forMessage[E any](in keyed[E], m *performatives.Message) *E {
 	act, about := m.Performative(), performatives.ConversationID(m.InReplyTo())
 	toResponder := act.ExpectsReply()

@@ -78,8 +78,8 @@ type Options struct {
 	// possible. It must not block. Nil means no call.
 	OnList func(performatives.AgentID)
 
-	// OnAbandon is called with a request of [Self.Ask] that has ended before its reply: with the end
-	// of its ctx, or because the agent has stopped. It must not block. Nil means no call.
+	// OnAbandon is called with a request of [Self.Ask] that has ended before its reply: with the
+	// end of its ctx, or because the agent has stopped. It must not block. Nil means no call.
 	OnAbandon func(*performatives.Message)
 
 	// Logger receives the failures of agents, and the messages that have no event type. Nil

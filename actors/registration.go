@@ -85,8 +85,8 @@ func (s *System) newRegistration(id performatives.AgentID, d Destination) *Regis
 	return &Registration{sys: s, id: id, folded: id.Fold(), destination: d, unannounced: true, removal: new(stopCalls)}
 }
 
-// takeID puts r in the place of the entry of its folded id, nil for none. It reports false when that
-// is not the entry.
+// takeID puts r in the place of the entry of its folded id, nil for none. It reports false when
+// that is not the entry.
 func (s *System) takeID(former, r *Registration) bool {
 	if !s.registrations.swap(r.folded, former, r) {
 		return false

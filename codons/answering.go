@@ -125,9 +125,9 @@ func TurnDown(err error) Command {
 	return Command{standard.CommandFail, FailureOf(err)}
 }
 
-// Answer returns a command with the payload of an answer. A payload that is not valid for the act is
-// logged and published, and makes the command [standard.CommandFail]: the initiator gets an answer
-// in any case. Safe for concurrent use.
+// Answer returns a command with the payload of an answer. A payload that is not valid for the act
+// is logged and published, and makes the command [standard.CommandFail]: the initiator gets an
+// answer in any case. Safe for concurrent use.
 func (h *Handler) Answer(command string, act performatives.Performative, payload any) Command {
 	if err := performatives.CheckPayload(act, payload); err != nil {
 		h.Failed(fmt.Errorf("%w: %s: %w", ErrInvalidAnswer, act, err))
@@ -136,8 +136,8 @@ func (h *Handler) Answer(command string, act performatives.Performative, payload
 	return Command{command, payload}
 }
 
-// refusalAs returns the payload of a refusal as that of another act. One is the FAILURE of a handler
-// that turned a request down after it had agreed. Any other payload is returned as it is.
+// refusalAs returns the payload of a refusal as that of another act. One is the FAILURE of a
+// handler that turned a request down after it had agreed. Any other payload is returned as it is.
 func refusalAs(act performatives.Performative, data any) any {
 	r, extra, refuses := performatives.RefusalIn(data)
 	if !refuses {

@@ -51,8 +51,8 @@ type Definition struct {
 	// Commands has a value of the content's type for each command whose content is no payload that
 	// Payloads names, by name; nil for a command without content. [machine.CommandStart],
 	// [standard.CommandCancel], [standard.CommandStop], [standard.CommandRefuse],
-	// [standard.CommandNotUnderstood] and [standard.CommandFail] need no entry. A command without an
-	// entry takes content of any type, which is [performatives.Raw] when it was read from JSON.
+	// [standard.CommandNotUnderstood] and [standard.CommandFail] need no entry. A command without
+	// an entry takes content of any type, which is [performatives.Raw] when it was read from JSON.
 	Commands map[string]any
 
 	// Outcomes documents what the caller gets when the initiator ends in a state, where the

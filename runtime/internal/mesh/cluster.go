@@ -182,8 +182,8 @@ func (c *clustered) lose(peer cluster.Incarnation, reason string) {
 	c.ended.Store(l)
 	c.links.Remove(peer)
 	c.ended.Store(nil)
-	// Placed agents of which this node knows nothing but that it has sent to them were to be activated
-	// at the other end. Messages that had not been sent yet were routed anew before.
+	// Placed agents of which this node knows nothing but that it has sent to them were to be
+	// activated at the other end. Messages that had not been sent yet were routed anew before.
 	if unheard := c.heard.end(heardOver{l, route.Nothing}); !l.left { // else it has handed its messages over
 		l.loss.Lose(nodeLost(peer), slices.DeleteFunc(unheard, func(id performatives.AgentID) bool {
 			_, found := c.node.System.Find(id)

@@ -96,8 +96,8 @@ func (l *nodeLink) receive(m *performatives.Message, waited time.Duration) {
 }
 
 // takeIn delivers a message of the other node for an agent of this one: r, nil for one that is just
-// activated, or beyond an uplink. One that was passed on comes from where its sender is. An error is
-// counted, and told to the sender.
+// activated, or beyond an uplink. One that was passed on comes from where its sender is. An error
+// is counted, and told to the sender.
 func (l *nodeLink) takeIn(m *performatives.Message, r *actors.Registration) {
 	from := l.Link
 	if m.Forwards() > 0 {

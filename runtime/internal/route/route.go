@@ -112,8 +112,8 @@ type Decision struct {
 }
 
 // Knows reports whether there is a way to an agent: to one of the directory, to one heard over a
-// link, or to one that a kind places. Ids beyond an uplink are not among them, because an uplink may
-// have all ids that are unknown.
+// link, or to one that a kind places. Ids beyond an uplink are not among them, because an uplink
+// may have all ids that are unknown.
 func Knows(v View, id performatives.AgentID) bool {
 	return v.Entry(id).Agent != nil || v.Heard(id) != nil || v.Strays(id) || v.Host(id, nil).Placed
 }
@@ -131,8 +131,8 @@ const MaxForwards = 3
 // last, zero for the first decision.
 //
 // A message of another node is delivered to an agent of this one, or to one beyond an uplink. It is
-// passed on to a third node only for a placed agent, or as an answer to a placed agent whose request
-// this node has passed on.
+// passed on to a third node only for a placed agent, or as an answer to a placed agent whose
+// request this node has passed on.
 func Decide(v View, to Entry, m *performatives.Message, from Link, waited time.Duration) Decision {
 	switch {
 	case from == nil && m.Receiver() == "":
@@ -193,8 +193,8 @@ func wayOf(v View, e Entry, m *performatives.Message, waited time.Duration) Deci
 	return nobody(v, to, fmt.Sprintf("there is no agent %q", to))
 }
 
-// beyond reports whether an agent that is not in the directory may be beyond an uplink. One that has
-// run here is looked for there only while the uplink has a session.
+// beyond reports whether an agent that is not in the directory may be beyond an uplink. One that
+// has run here is looked for there only while the uplink has a session.
 func beyond(v View, id performatives.AgentID) bool {
 	there, connected := v.Uplink()
 	return connected || there && !v.HasRun(id)
@@ -235,8 +235,8 @@ func hear(v View, m *performatives.Message, from Link, waited time.Duration) (le
 		return IsBehind, d
 	}
 	run := v.Run(sender) // before the directory, which an agent that moves leaves first
-	// It is of an earlier run, which that node has handed over, or of the next one, of which that node
-	// has yet to tell.
+	// It is of an earlier run, which that node has handed over, or of the next one, of which that
+	// node has yet to tell.
 	if m.Activation() != 0 && m.Activation() < run.Number || m.Activation() > run.Number && run.Offered {
 		return Nothing, d
 	}

@@ -48,7 +48,8 @@ func (d *decoder) content(v []byte) {
 	}
 	d.out.Payload, err = d.codec.opts.Registry.DecodeTyped(d.out.Performative, d.out.MessageType, d.out.Ontology, v)
 	d.Refuse(exchange.Renamed(err, nil))
-	// The payload may be written unchanged unless its task_status is not in lower case (addenda §2).
+	// The payload may be written unchanged unless its task_status is not in lower case (addenda
+	// §2).
 	result, is := d.out.Payload.(performatives.InformResult)
 	exact := !is || string(d.Nested.Values[nestedStatus]) == `"`+string(result.Status)+`"`
 	if _, raw := d.out.Payload.(performatives.Raw); !raw && exact {

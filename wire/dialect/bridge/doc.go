@@ -74,9 +74,9 @@
 //
 // # Limits
 //
-// A message may have [wire.CodecOptions].MaxBytes bytes, nest 128 levels deep and have 1,024 unknown
-// members in each object. It must be valid UTF-8. No name may come twice in the envelope; in a
-// payload the last member of a name counts, as in encoding/json. A session has
+// A message may have [wire.CodecOptions].MaxBytes bytes, nest 128 levels deep and have 1,024
+// unknown members in each object. It must be valid UTF-8. No name may come twice in the envelope;
+// in a payload the last member of a name counts, as in encoding/json. A session has
 // [wire.CodecOptions].MaxPending requests without an answer in each direction, and refuses further
 // ones as busy.
 package bridge

@@ -13,8 +13,8 @@
 //	 "mcp_payload": {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {…}}}
 //
 // id, source, timestamp and mcp_payload are required. source is a label of the client, which others
-// may use, too: each connection is a client of its own. For a peer that offers tools or topics it is
-// the name of the agent; with authentication, the credentials must cover that. id is a string, a
+// may use, too: each connection is a client of its own. For a peer that offers tools or topics it
+// is the name of the agent; with authentication, the credentials must cover that. id is a string, a
 // number or null (addenda §7). A timestamp may be any ISO 8601 date and time of day; without a zone
 // it is UTC. auth_token may leave the word Bearer out. In metadata, timeout_ms is a deadline, in
 // milliseconds from the arrival (default: five minutes), and priority is low, medium, normal, high,

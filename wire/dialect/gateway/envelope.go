@@ -129,8 +129,8 @@ func formOf(frame []byte) (bare, known bool) {
 	return false, wire.HasMember(frame, "error") && wire.HasMember(frame, "source")
 }
 
-// bareSource is the label of a client without envelopes that has not named itself in initialize, by a
-// name that an agent may have.
+// bareSource is the label of a client without envelopes that has not named itself in initialize, by
+// a name that an agent may have.
 const bareSource = "mcp-client"
 
 // readBare reads a frame without an envelope: a JSON-RPC message, or a batch.

@@ -62,8 +62,8 @@ func (f fault) rpc(id []byte) []byte {
 }
 
 // tell appends the frame that answers a request with an error, or the batch that it completes. The
-// error is that of m, or of the codec itself if m is nil. It appends nothing for a message that gets
-// no answer.
+// error is that of m, or of the codec itself if m is nil. It appends nothing for a message that
+// gets no answer.
 func (c *codec) tell(dst []byte, o *address, f fault, m *performatives.Message) []byte {
 	if o.RPC == nil {
 		return dst
@@ -78,9 +78,9 @@ func (c *codec) tell(dst []byte, o *address, f fault, m *performatives.Message) 
 	return c.answer(dst, o, m, f.rpc(o.RPC), f.object.JSON())
 }
 
-// answer appends the frame of an answer: that of m, or of the codec itself if m is nil. fault is the
-// error object of the envelope, or nil. An answer to a batch is added to the batch, which is appended
-// when it is complete.
+// answer appends the frame of an answer: that of m, or of the codec itself if m is nil. fault is
+// the error object of the envelope, or nil. An answer to a batch is added to the batch, which is
+// appended when it is complete.
 func (c *codec) answer(dst []byte, o *address, m *performatives.Message, body, fault []byte) []byte {
 	if o.batch != nil {
 		return c.batched(dst, o, body)

@@ -48,9 +48,9 @@ func (p pages) following(result []byte) (pages, bool) {
 	return p, p.number < maxTools && len(p.tools) < maxPages
 }
 
-// turn asks for the next page of a list of tools. It reports false when the received page is the last
-// one to read, the request has been cancelled, so that it has expired, or its deadline has passed, or
-// the pages exceed their bound.
+// turn asks for the next page of a list of tools. It reports false when the received page is the
+// last one to read, the request has been cancelled, so that it has expired, or its deadline has
+// passed, or the pages exceed their bound.
 func (c *codec) turn(e *envelope, r *rpc, q *request) (wire.Inbound, bool) {
 	p, more := q.pages.following(r.result)
 	if !more || r.Refusal != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -131,44 +132,46 @@ func (s *interrupted) Stamp() performatives.Stamp {
 	if by := s.by; by != nil {
 		s.by = nil
 		go by()
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(time.Millisecond) // of virtual time: by has ended
 	}
 	return s.clock.Stamp()
 }
 
 // A cancelled list ends with the page that was asked for before, also if that is being read.
 func TestCancelledPages(t *testing.T) {
-	for _, meanwhile := range []bool{false, true} {
-		s := &interrupted{}
-		c := open(t, Options{}, wire.CodecOptions{Stamper: s})
-		m := ask(t, 1, performatives.QueryCapabilities{Type: performatives.QuerySummary})
-		cancel, err := performatives.New(performatives.Envelope{
-			ID: "cancel", Timestamp: m.Timestamp(), Sender: m.Sender(), Receiver: m.Receiver(), ConversationID: m.ConversationID(),
-			InReplyTo: string(m.ID()), ReplyBy: m.ReplyBy(), Payload: performatives.Cancel{},
-		})
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		for _, meanwhile := range []bool{false, true} {
+			s := &interrupted{}
+			c := open(t, Options{}, wire.CodecOptions{Stamper: s})
+			m := ask(t, 1, performatives.QueryCapabilities{Type: performatives.QuerySummary})
+			cancel, err := performatives.New(performatives.Envelope{
+				ID: "cancel", Timestamp: m.Timestamp(), Sender: m.Sender(), Receiver: m.Receiver(), ConversationID: m.ConversationID(),
+				InReplyTo: string(m.ID()), ReplyBy: m.ReplyBy(), Payload: performatives.Cancel{},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := wiretest.Encode(t, c, m); err != nil {
+				t.Fatal(err)
+			}
+			written := make(chan error, 1)
+			withdraw := func() {
+				_, err := c.Encode(nil, cancel)
+				written <- err
+			}
+			if meanwhile {
+				s.by = withdraw
+			} else {
+				withdraw()
+			}
+			if in := paged(t, c, `"a"`); len(in.Answer) != 0 || in.Message == nil || c.requests.Len() != 0 {
+				t.Errorf("meanwhile %t: %+v, %d requests", meanwhile, in, c.requests.Len())
+			}
+			if err := <-written; err != nil {
+				t.Error(err)
+			}
 		}
-		if _, err := wiretest.Encode(t, c, m); err != nil {
-			t.Fatal(err)
-		}
-		written := make(chan error, 1)
-		withdraw := func() {
-			_, err := c.Encode(nil, cancel)
-			written <- err
-		}
-		if meanwhile {
-			s.by = withdraw
-		} else {
-			withdraw()
-		}
-		if in := paged(t, c, `"a"`); len(in.Answer) != 0 || in.Message == nil || c.requests.Len() != 0 {
-			t.Errorf("meanwhile %t: %+v, %d requests", meanwhile, in, c.requests.Len())
-		}
-		if err := <-written; err != nil {
-			t.Error(err)
-		}
-	}
+	})
 }
 
 // A cursor may be so long, and a request for a page not longer than a frame.

@@ -15,8 +15,8 @@ func hasTools(c performatives.Capabilities) bool {
 	return tools != "" && tools != "null" && tools != "false"
 }
 
-// noteIntroduction notes the introduction that the latest frame was, unless it was refused. A source
-// that has tools and does not list them is asked for the list.
+// noteIntroduction notes the introduction that the latest frame was, unless it was refused. A
+// source that has tools and does not list them is asked for the list.
 func (c *codec) noteIntroduction(token string, take func(wire.Inbound)) {
 	m := c.introduction
 	if c.introduction = nil; m == nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
-// response reads the peer's answer to a request of this node: a JSON-RPC message, or the error of an
-// envelope without one, whose correlation_id is the id of the envelope of the request. It gets no
-// answer, even if it is invalid.
+// response reads the peer's answer to a request of this node: a JSON-RPC message, or the error of
+// an envelope without one, whose correlation_id is the id of the envelope of the request. It gets
+// no answer, even if it is invalid.
 func (c *codec) response(e *envelope, r *rpc) wire.Inbound {
 	field := "mcp_payload.id"
 	c.mu.Lock()

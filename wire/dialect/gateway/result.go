@@ -25,9 +25,9 @@ type textContent struct {
 	Text string `json:"text"`
 }
 
-// resultJSON returns a result: that of a tool in the form of MCP; that of ns.method as the details, if
-// there are any and the status is no failure, else an object with the status, the summary and the
-// details.
+// resultJSON returns a result: that of a tool in the form of MCP; that of ns.method as the details,
+// if there are any and the status is no failure, else an object with the status, the summary and
+// the details.
 func resultJSON(p performatives.InformResult, tool bool) ([]byte, error) {
 	failed := p.Status == performatives.StatusFailure
 	var details []byte

@@ -78,9 +78,10 @@ var _ wire.LabelDialect = Dialect{}
 func (Dialect) Name() string { return Name }
 
 // Recognizes reports whether a frame is an object with type or trace_id, and with sender, receiver
-// or payload, and without a member that decides for another dialect: acl, bridge, rossnet or gateway.
-// So an envelope that lacks one of its required members is refused in the words of this dialect. One
-// may have those of others as unknown members, once the dialect of the session is decided.
+// or payload, and without a member that decides for another dialect: acl, bridge, rossnet or
+// gateway. So an envelope that lacks one of its required members is refused in the words of this
+// dialect. One may have those of others as unknown members, once the dialect of the session is
+// decided.
 func (Dialect) Recognizes(frame []byte) bool {
 	return wire.HasMember(frame, "type", "trace_id") && wire.HasMember(frame, "sender", "receiver", "payload") &&
 		!wire.HasMember(frame, "performative", "message_type", "mcp_header", "mcp_payload", "mcp_version", "jsonrpc") && legible(frame)

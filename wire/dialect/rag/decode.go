@@ -42,8 +42,8 @@ func (d *decoder) read() {
 	if d.Refusal != nil {
 		return
 	}
-	// rag has no ids. A frame that comes again as it was has the same one, so that it is recognized as a
-	// duplicate; another attempt has another timestamp.
+	// rag has no ids. A frame that comes again as it was has the same one, so that it is recognized
+	// as a duplicate; another attempt has another timestamp.
 	sum := exchange.Digest(payload,
 		d.kind, string(d.out.Sender.Fold()), string(d.out.Receiver.Fold()), d.trace, d.out.Timestamp.Format(time.RFC3339Nano))
 	d.out.ID = performatives.MessageID(hex.EncodeToString(sum[:16]))

@@ -110,8 +110,8 @@ func suggestion(code performatives.Code, field string) string {
 	return "Do not repeat the request unchanged"
 }
 
-// appendError appends the ERROR_MESSAGE for a message of the peer, which may be without a sender and
-// a conversation: the connection leads to one peer. The codec is locked.
+// appendError appends the ERROR_MESSAGE for a message of the peer, which may be without a sender
+// and a conversation: the connection leads to one peer. The codec is locked.
 func (c *codec) appendError(dst []byte, o *origin, err error) []byte {
 	r := wire.AsRefusal(err)
 	w := writer{Writer: exchange.NewWriter(Name, nil, dst)}
@@ -134,8 +134,8 @@ func (c *codec) appendError(dst []byte, o *origin, err error) []byte {
 }
 
 // refused returns the fault of a frame that is no message, with the answer to the peer. The answer
-// is from the agent for which the message was, if that is readable. A malformed ERROR_MESSAGE has one
-// if it is about a request, which it ends.
+// is from the agent for which the message was, if that is readable. A malformed ERROR_MESSAGE has
+// one if it is about a request, which it ends.
 func (d *decoder) refused() wire.Inbound {
 	v := &d.Values
 	o := &origin{

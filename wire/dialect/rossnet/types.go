@@ -25,8 +25,8 @@ const (
 	kindUserRequest = "PROCESS_USER_REQUEST" // of the field (addenda §9)
 )
 
-// natural has the act of each type of the specification, and of the name of each act. That of TASK_ACKNOWLEDGE depends on its
-// status.
+// natural has the act of each type of the specification, and of the name of each act. That of
+// TASK_ACKNOWLEDGE depends on its status.
 var natural = exchange.WithActs(map[string]performatives.Performative{
 	kindAssign: performatives.ActTaskRequest, kindAcknowledge: performatives.ActTaskAccept, kindStatus: performatives.ActStatusUpdate,
 	kindComplete: performatives.ActInformResult, kindFail: performatives.ActFailure, kindError: performatives.ActFailure,

@@ -73,8 +73,8 @@ func IsAnswer(m *performatives.Message) bool {
 
 // Codes for which several dialects have one word each. The word is read as the first one.
 var (
-	// Untrusted has the codes of a sender without valid credentials, or of a payload without a valid
-	// seal.
+	// Untrusted has the codes of a sender without valid credentials, or of a payload without a
+	// valid seal.
 	Untrusted = []performatives.Code{
 		performatives.CodeUnauthorized, performatives.CodeHandshakeRequired, performatives.CodeSealRequired, performatives.CodeUnknownKey,
 		performatives.CodeInvalidSeal, performatives.CodeWrongReceiver, performatives.CodeSealExpired, performatives.CodeReplayed,

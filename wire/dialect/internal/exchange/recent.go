@@ -6,13 +6,15 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// MaxRecent is the largest number of entries of a [Recent]. It has at least the latest half of them.
+// MaxRecent is the largest number of entries of a [Recent]. It has at least the latest half of
+// them.
 const MaxRecent = 1024
 
 // recentLifetime is the time after which an entry of a [Recent] is no longer found.
 const recentLifetime = 5 * time.Minute
 
-// Recent is a map with the latest entries. The zero value is empty. It is not safe for concurrent use.
+// Recent is a map with the latest entries. The zero value is empty. It is not safe for concurrent
+// use.
 type Recent[K comparable, V any] struct {
 	young, old map[K]dated[V] // half of the entries each; a key is in one of them
 }
@@ -44,9 +46,9 @@ func (m *Recent[K, V]) Get(k K, now time.Time) (v V, ok bool) {
 // Len returns the number of entries, with those that have expired.
 func (m *Recent[K, V]) Len() int { return len(m.young) + len(m.old) }
 
-// Withdrawn has the CANCELs of a peer that came before their requests, by the name of the request. It
-// also has the names of the latest requests that have ended: a CANCEL of one of those is not for a
-// later request of that name. The zero value is empty. It is not safe for concurrent use.
+// Withdrawn has the CANCELs of a peer that came before their requests, by the name of the request.
+// It also has the names of the latest requests that have ended: a CANCEL of one of those is not for
+// a later request of that name. The zero value is empty. It is not safe for concurrent use.
 type Withdrawn struct {
 	early Recent[Key, performatives.MessageID] // the request that has come since; empty = none
 	ended Recent[Key, struct{}]                // without times: none expires
@@ -85,8 +87,8 @@ func (w *Withdrawn) Overtook(k Key, request performatives.MessageID, now func() 
 }
 
 // Cancels has the CANCELs of this node that were to be written before their requests: a CANCEL has
-// a higher priority than its request, so that it may overtake it. The zero value is empty. It is not
-// safe for concurrent use.
+// a higher priority than its request, so that it may overtake it. The zero value is empty. It is
+// not safe for concurrent use.
 type Cancels struct {
 	early Recent[Party, struct{}] // by the message_id or the reply_with of the request
 }
