@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -248,4 +249,42 @@ func TestCellOfAnEarlierAgent(t *testing.T) {
 	if err := s.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// An agent that retires waits for the end of its last conversation, and no longer.
+func TestRetireAwaitsConversations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, a := numberedSystem(t, &numbers{})
+		c := &recording{key: Key{ID: "c", Peer: "x", Initiator: true}, self: a}
+		c.receive = func(any) { a.End(c, nil) }
+		if err := a.Begin(c); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		retired := make(chan error, 1)
+		go func() {
+			v, _, err := s.Retire(ctx, "a")
+			if err == nil {
+				v.Release(func(*performatives.Message) error { return nil })
+			}
+			retired <- err
+		}()
+		synctest.Wait()
+		select {
+		case err := <-retired:
+			t.Errorf("it has retired with an open conversation: %v", err)
+		default:
+		}
+		began := time.Now()
+		c.Actor().Tell("end")
+		if err := <-retired; err != nil || time.Since(began) != 0 {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		checkCalls(t, c, "start end")
+		if err := s.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }
