@@ -97,9 +97,9 @@ func (p *Permit) Release() {
 // or the node has no room; or the receiver is an agent of another process, which is behind with
 // this node's messages. Nil means that the request may be sent.
 //
-// Foresee slows a caller in a loop down, no longer than ctx lasts: a refusal takes 10 ms. A request
-// that may be sent waits for [System.Pause], or for a quarter of the time for which actors wait for
-// a processor, if that is longer, and at most for 250 ms.
+// Foresee slows a caller in a loop down, no longer than ctx lasts. A refusal takes 10 ms. A request
+// that may be sent waits for the longer of [System.Pause] and a quarter of the time for which actors
+// wait for a processor, and at most for 250 ms.
 //
 // For URGENT and HIGH requests the result is nil at once. Safe for concurrent use.
 func (s *System) Foresee(ctx context.Context, m *performatives.Message) *performatives.Refusal {

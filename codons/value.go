@@ -169,8 +169,8 @@ func (v *Value) classify(m *performatives.Message, tag string) machine.Symbol {
 	return machine.Receive(act)
 }
 
-// overtaken reports whether the table has a row for requests that a later one of the same act has
-// overtaken, and m was made before the latest, which is not nil.
+// overtaken reports whether m was made before the latest request, which is not nil and of the same
+// act, and the table has a row for requests that came too late.
 func (v *Value) overtaken(m *performatives.Message) bool {
 	if v.at.Role != machine.Responder || v.request.Performative() != m.Performative() || !m.Timestamp().Before(v.request.Timestamp()) {
 		return false

@@ -125,10 +125,10 @@ func ActivatesHere(v View, m *performatives.Message) bool { return Opens(m) && h
 // directory that is out of date makes no loop.
 const MaxForwards = 3
 
-// Decide returns the decision about a message. to is the entry of its receiver, looked up by the
-// caller, who may have it at hand. from is the link to the node that has sent it,
-// nil for a message of this node. waited is how long the message has waited since it was decided on
-// last, zero for the first decision.
+// Decide returns the decision about a message. to is the entry of its receiver, which the caller
+// has looked up. from is the link to the node that has sent it, nil for a message of this node.
+// waited is how long the message has waited since it was decided on last, zero for the first
+// decision.
 //
 // A message of another node is delivered to an agent of this one, or to one beyond an uplink. It is
 // passed on to a third node only for a placed agent, or as an answer to a placed agent whose

@@ -30,7 +30,7 @@ func (s *session) notice(m *performatives.Message, event string, err error) []by
 	return append(b.JSON, '}')
 }
 
-// acknowledgement returns what comes of an ack or a nack of the peer, and reports whether d is one.
+// acknowledgement returns the result of an ack or a nack of the peer, and reports whether d is one.
 // A nack of a request of this node is its answer. The session's lock is held.
 func (s *session) acknowledgement(d *decoder, in wire.Inbound) (out wire.Inbound, ok bool) {
 	if d.kind != kindNotification || d.correlation == "" || d.other(performatives.ActInform) {
