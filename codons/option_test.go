@@ -1,9 +1,13 @@
 package codons
 
 import (
+	"errors"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -47,8 +51,33 @@ func TestJitterSpreads(t *testing.T) {
 			t.Fatal("two waits for one message")
 		}
 		seen[wait] = true
+		if wait := (Retry{Jitter: 5}).Wait(id, 1); wait < 0 {
+			t.Errorf("with a jitter of more than all: %v", wait)
+		}
 	}
 	if len(seen) < 90 {
 		t.Errorf("%d different waits for 100 messages", len(seen))
+	}
+}
+
+// abandoned is a side that is told of the end without an end state.
+type abandoned struct {
+	Side
+	cause error
+}
+
+func (a *abandoned) Abandoned(_ *Conversation, cause error) { a.cause = cause }
+
+// The watcher of a conversation is told, once, that it was abandoned.
+func TestAbandonedIsWatched(t *testing.T) {
+	side := &abandoned{}
+	var states []machine.State
+	c := &Conversation{watch: func(_ machine.Symbol, at machine.State) { states = append(states, at) }}
+	c.side, c.at.State = side, machine.Idle
+	for range 2 {
+		c.Abandon(errors.New("gone"))
+	}
+	if !slices.Equal(states, []machine.State{standard.StateAbandoned}) || side.cause == nil {
+		t.Errorf("watched %v, told of %v", states, side.cause)
 	}
 }

@@ -104,6 +104,7 @@ func TestCapabilitiesAreAskedForAgain(t *testing.T) {
 			{"some time has passed", func() { time.Sleep(fetchAgain) }, 3},
 			{"it has passed again", func() { time.Sleep(fetchAgain) }, 4},
 			{"the text has come", func() { linkHandler{c}.Control(n2.peer, append([]byte{controlText}, text...)) }, 4},
+			{"the other node asks for what cannot be a digest", func() { linkHandler{c}.Control(n2.peer, []byte{controlFetch, 1}) }, 4},
 			{"the time has passed since", func() { time.Sleep(2 * fetchAgain) }, 4},
 		} {
 			step.does()
