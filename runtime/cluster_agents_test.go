@@ -412,6 +412,48 @@ func TestUplinkBesideACluster(t *testing.T) {
 	}
 }
 
+// An agent beyond an uplink of one node is in no directory. It is told the end of what it has asked
+// an agent of another node, and of what it works on for one.
+func TestEndIsToldBeyondTheUplinkOfAnotherNode(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
+	nodes, far := newCluster(t, 2), newHub(t, noPeerOptions)
+	out := newOutpostOf(t, nodes[0], far)
+	asked, got := make(chan *p.Message, 1), make(chan *p.Message, 1)
+	spawn(t, nodes[1], "Rev", always(scripted{topics: []string{"x"}, receive: func(_ *actors.Context, m *p.Message) { asked <- m }}))
+	knowsTopic(t, nodes[0], "Rev")
+	if err := out.up.Connect(patience.Context(t)); err != nil {
+		t.Fatal(err)
+	}
+	far.awaitVisible("Rev")
+	spawn(t, far.Node, "Far", always(scripted{receive: func(_ *actors.Context, m *p.Message) { got <- m }}))
+	if err := far.Send(message(t, "Far", "Rev", p.ActRequest)); err != nil {
+		t.Fatal(err)
+	}
+	question := <-asked
+	client, err := nodes[1].Client(patience.Context(t), "client")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(patience.Context(t))
+	go func() {
+		<-got
+		cancel()
+	}()
+	ask := message(t, "client", "Far", p.ActRequest)
+	if _, err := client.Ask(ctx, ask); !errors.Is(err, context.Canceled) {
+		t.Errorf("asked with the error %v", err)
+	}
+	if m := <-got; m.Performative() != p.ActCancel || m.InReplyTo() != string(ask.ID()) {
+		t.Errorf("got %v, want CANCEL", m)
+	}
+	if err := nodes[1].StopAgent(patience.Context(t), "Rev"); err != nil {
+		t.Error(err)
+	}
+	if m := <-got; m.AsRefusal() == nil || m.InReplyTo() != string(question.ID()) {
+		t.Errorf("got %v, want a refusal", m)
+	}
+}
+
 // Two nodes with different versions of a codon do not converse by it, and the asker learns which
 // one: whether they differ in a row or in a payload type.
 func TestDifferentVersionsOfACodon(t *testing.T) {

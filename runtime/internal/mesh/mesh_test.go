@@ -27,6 +27,7 @@ func newLoggingMesh(t *testing.T, log slog.Handler) *Mesh {
 	n := New(new(sync.Mutex), route.Decide)
 	system, err := actors.NewSystem(actors.Options{
 		Node: "n1", Remote: n, Logger: slog.New(log), OnChange: n.AgentChanged,
+		OnAbandon: func(m *performatives.Message) { n.Relay.Abandon(m) },
 	})
 	if err != nil {
 		t.Fatal(err)

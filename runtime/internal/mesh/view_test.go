@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -473,5 +474,46 @@ func TestPutWithin(t *testing.T) {
 	}
 	if len(in) != 2 || in["c"] != 3 {
 		t.Errorf("got %v", in)
+	}
+}
+
+// The end of a request is told over the link by which the other agent was heard, though the
+// directory does not have it.
+func TestEndIsToldToAnAgentHeardOverALink(t *testing.T) {
+	ask := func(from, to performatives.AgentID) *performatives.Message {
+		return act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Sender, e.Receiver = from, to })
+	}
+	for name, one := range map[string]struct {
+		ends func(context.Context, actors.Self, *nodeLink)
+		told func(*performatives.Message) bool
+	}{
+		"the worker": {func(ctx context.Context, self actors.Self, _ *nodeLink) {
+			ctx, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			_, _ = self.Ask(ctx, ask("ours", "theirs"))
+		}, func(m *performatives.Message) bool { return m.Performative() == performatives.ActCancel }},
+		"the asker": {func(ctx context.Context, _ actors.Self, n2 *nodeLink) {
+			n2.receive(ask("theirs", "ours"), 0)
+			_ = n2.node.System.StopAgent(ctx, "ours")
+		}, func(m *performatives.Message) bool { return m.AsRefusal() != nil }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, _ := newPlacing(t)
+				links := &sentLinks{}
+				c, n2 := beside(t, p, links)
+				c.heard.note("theirs", heardOver{n2, route.IsThere})
+				self, err := p.node.System.Spawn(t.Context(), actors.Spec{ID: "ours", New: func() actors.Agent { return still{} }})
+				if err != nil {
+					t.Fatal(err)
+				}
+				one.ends(t.Context(), self, n2)
+				synctest.Wait()
+				if m := links.last(); m == nil || m.InReplyTo() != "q" || !one.told(m) {
+					t.Errorf("sent last: %v", m)
+				}
+				_ = stop(t.Context(), p.node)
+			})
+		})
 	}
 }

@@ -267,12 +267,16 @@ func (r *Relay) deliverWithRetry(messages []ending, once bool) {
 	}
 }
 
-// deliverEnding delivers the last message of a record, past the records.
+// deliverEnding delivers the last message of a record, past the records. It goes to where the
+// directory has the party now, in the form of that link. A party that was only heard over a link to
+// a node gets it over that link. One beyond an uplink gets it over the session of the record: the
+// far node tells it when that is lost.
 func (r *Relay) deliverEnding(m ending) error {
-	if m.to.behind(Uplink) { // the far node tells the party when that is lost
+	a, d := r.find(m.Receiver())
+	switch {
+	case m.to.behind(Uplink), a == nil && m.to.behind(Node):
 		return m.to.via.out.Send(m.Message)
-	}
-	if _, d := r.find(m.Receiver()); d != nil {
+	case d != nil:
 		return d.Via().out.Send(d.Labelled(m.Message))
 	}
 	return r.system.Deliver(m.Receiver(), m.Message)

@@ -766,6 +766,47 @@ func TestEndGoesOverTheUplinkOfItsRequest(t *testing.T) {
 	}
 }
 
+// The end of a record goes to where its party is now, in the form of that link. To one that the
+// directory does not have, because it was only heard over a link to a node, it goes over that link.
+func TestWayOfAnEnd(t *testing.T) {
+	for name, one := range map[string]struct {
+		kind          Kind
+		now           p.AgentID // the label of the agent where it is now; empty: it is not in the directory
+		before, after int       // how many messages are sent over the two links
+	}{
+		"heard over a link to a node": {Node, "", 1, 0},
+		"moved from a node":           {Node, "label", 0, 1},
+		"moved from a session":        {Session, "label", 0, 1},
+		"of a session, and has left":  {Session, "", 0, 0},
+	} {
+		d := newRecordsFixture(t)
+		var before, after sentMessages
+		if one.now != "" {
+			if _, err := d.system.Register("ann", labelled{via: d.NewLink(Session, &after, testLimits), label: one.now}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		to := party{"ann", d.NewLink(one.kind, &before, testLimits)}
+		d.deliverWithRetry([]ending{{act(t, "a", p.ActFailure, nil), to}}, true)
+		if len(before) != one.before || len(after) != one.after || one.after == 1 && after[0].Receiver() != one.now {
+			t.Errorf("%s: sent %v over the link of the request, %v over the present one", name, before, after)
+		}
+		if dead := d.system.Counts().DeadLetters; dead != uint64(1-one.before-one.after) {
+			t.Errorf("%s: %d dead letters", name, dead)
+		}
+	}
+}
+
+// labelled is the destination of an agent that the other end of a link knows by another name.
+type labelled struct {
+	actors.Destination
+	via   *Link
+	label p.AgentID
+}
+
+func (l labelled) Via() *Link                       { return l.via }
+func (l labelled) Labelled(m *p.Message) *p.Message { return m.Readdressed(m.Sender(), l.label) }
+
 // sentMessages is a [Sender] that keeps what it is to send.
 type sentMessages []*p.Message
 
