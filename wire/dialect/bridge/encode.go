@@ -18,6 +18,7 @@ type writer struct {
 	extras      extras
 	act         performatives.Performative // the usual act of the message
 	correlation string
+	fault       fault // of an error
 }
 
 // extras has the session's data about a message that it writes.
@@ -148,7 +149,7 @@ func (w *writer) content() {
 	case kindNotification:
 		w.notification()
 	case kindError:
-		w.fault().write(&w.Builder)
+		w.fault.write(&w.Builder)
 	}
 	w.End()
 }
@@ -207,8 +208,8 @@ func (w *writer) choose() {
 	}
 	switch {
 	case w.Kind == kindError:
-		f := w.fault()
-		w.act = usualRefusal(cmp.Or(f.word, ErrorCodes.Of(f.Code)))
+		w.fault = w.refusal()
+		w.act = usualRefusal(cmp.Or(w.fault.word, ErrorCodes.Of(w.fault.Code)))
 	case w.Kind == kindHandshakeResponse && act == performatives.ActRefuse,
 		w.correlation != "" && w.Message.MessageType() == "" && act == performatives.ActCancel:
 		w.act = act

@@ -169,11 +169,11 @@ func (f fault) detailed(b *jsonscan.Builder, word string) {
 	b.End()
 }
 
-// fault returns the error that the refusal m is.
-func (w *writer) fault() fault {
+// refusal returns the error that the message is.
+func (w *writer) refusal() fault {
 	m := w.Message
 	if m.MessageType() != "" {
-		return w.typedFault()
+		return w.typedRefusal()
 	}
 	f := fault{Refusal: *m.AsRefusal(), tool: w.extras.tool, tools: w.extras.tools}
 	f.Text = exchange.OfParameters(f.Text, requestArguments)
@@ -196,8 +196,8 @@ func typedWord(act performatives.Performative) string {
 	return codeExecutionFailed
 }
 
-// typedFault returns the error for a refusal with an application's message type.
-func (w *writer) typedFault() fault {
+// typedRefusal is refusal for a message with an application's message type.
+func (w *writer) typedRefusal() fault {
 	m, rest := w.Message, w.restOf()
 	f := fault{
 		Refusal: performatives.Refusal{Text: cmp.Or(jsonscan.Text(rest[errorMessage]), m.MessageType())},

@@ -48,14 +48,17 @@ func (s *session) greetFirst(m *performatives.Message, out []byte) ([]byte, erro
 	var first []byte
 	if h == nil { // an agent without tools shakes hands
 		stamp := s.opts.Stamper.Stamp()
-		q, err := performatives.New(performatives.Envelope{
+		e := performatives.Envelope{
 			ID: stamp.ID, Timestamp: stamp.Time, Sender: m.Sender(), Priority: m.Priority(),
 			Payload: performatives.QueryCapabilities{Type: performatives.QuerySummary, Capabilities: &performatives.Capabilities{}},
-		})
+		}
+		token, _ := m.Metadata(exchange.MemberToken)
+		exchange.Keep(&e.Metadata, exchange.MemberToken, token)
+		q, err := performatives.New(e)
 		if err != nil {
 			return nil, err
 		}
-		first, err = s.codec.append(nil, exchange.Signed(q, s.opts.Token), extras{session: true, extensions: s.supported()})
+		first, err = s.codec.append(nil, q, extras{session: true, extensions: s.supported()})
 		if err != nil {
 			return nil, err
 		}

@@ -3,10 +3,13 @@ package bridge
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // probe is an application's payload whose code needs the session, as that of another goroutine may.
@@ -60,6 +63,58 @@ func TestPayloadsAreReadAndWrittenUnlocked(t *testing.T) {
 	}
 	if n := s.asks.Len(); n != 1 {
 		t.Errorf("%d requests are open", n)
+	}
+}
+
+// The token of this end comes from an application. It is asked for once for each message, while the
+// session is not locked, and the handshake that the codec puts before a message has the same one.
+func TestTokenIsAskedForUnlocked(t *testing.T) {
+	var s *session
+	var wrong error
+	calls := 0
+	p := newPeer(t, wire.CodecOptions{Initiator: true, Token: func() string {
+		if calls++; !s.mu.TryLock() {
+			wrong = errors.New("the session is locked")
+			return ""
+		}
+		s.mu.Unlock()
+		return fmt.Sprint("token-", calls)
+	}})
+	s = p.codec.(*session)
+	hello := p.send(task(t, "Eddy", "one"))
+	in := p.all(accept(read(t, hello).ID, welcome))
+	if wrong != nil || calls != 1 || len(in) == 0 {
+		t.Fatalf("%v, %d calls, %d items", wrong, calls, len(in))
+	}
+	for _, frame := range []string{hello, string(in[0].Answer)} {
+		if got := jsonscan.Text(jsonscan.Member([]byte(frame), exchange.MemberToken)); got != "token-1" {
+			t.Errorf("the token %q in %s", got, frame)
+		}
+	}
+}
+
+// The payload of an answer is an application's. It is marshalled once.
+func TestRefusalIsMarshalledOnce(t *testing.T) {
+	registry := new(performatives.Registry)
+	if err := performatives.RegisterMessageType[probe](registry, "PROBE_FAILED", performatives.ActFailure); err != nil {
+		t.Fatal(err)
+	}
+	p := greeted(t, wire.CodecOptions{Registry: registry})
+	in := p.message(frame("m-1", "request", "agent-1", "Eddy", "", `{"tool_name":"paint","arguments":{}}`))
+	answer, err := in.Message.ReplyFrom("Eddy", stampOf(), performatives.ActFailure, probe{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer, err = answer.With(func(e *performatives.Envelope) { e.MessageType = "PROBE_FAILED" }); err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	probed = func() error {
+		calls++
+		return nil
+	}
+	if w := read(t, p.send(answer)); w.Type != "error" || w.details()["payload"] == nil || calls != 1 {
+		t.Errorf("%+v after %d calls", w, calls)
 	}
 }
 
