@@ -109,8 +109,11 @@ func (d *decoder) act() {
 	}
 }
 
-// typed reads the payload of a message type, and that of an act under its own name.
+// typed reads the payload of a message type, and that of an act under its own name. Meanwhile the
+// codec is not locked, because that may be an application's code.
 func (d *decoder) typed(payload []byte) {
+	d.codec.mu.Unlock()
+	defer d.codec.mu.Lock()
 	p, err := d.codec.opts.Registry.DecodeTyped(d.out.Performative, d.out.MessageType, "", payload)
 	d.Refuse(renamed(err))
 	d.out.Payload, d.out.Shape = p, &shape{text: bytes.Clone(payload), value: p}
@@ -146,7 +149,7 @@ func (d *decoder) finish() {
 	case c.calls.busy(d.request()): // with each peer, an agent has at most one conversation of an id
 		d.out.ConversationID = performatives.ConversationID(d.trace)
 	}
-	m, err := performatives.New(d.out)
+	m, err := exchange.Checked(&c.mu, d.out)
 	if err != nil {
 		d.Refuse(renamed(err))
 		return

@@ -14,12 +14,14 @@ import (
 // writer writes one message.
 type writer struct {
 	exchange.Writer
-	codec   *codec
-	call    *call                 // the request of the peer that the message answers
-	asked   *call                 // the request to the peer that the message belongs to, such as its CANCEL
-	blank   json.RawMessage       // the metadata {} or null
-	further performatives.Members // of the envelope
-	silent  bool                  // there is nothing to write
+	codec    *codec
+	call     *call                 // the request of the peer that the message answers
+	asked    *call                 // the request to the peer that the message belongs to, such as its CANCEL
+	ofCancel bool                  // the message answers the CANCEL of call
+	blank    json.RawMessage       // the metadata {} or null
+	further  performatives.Members // of the envelope
+	token    json.RawMessage       // nil = none
+	silent   bool                  // there is nothing to write
 }
 
 // Encode appends m as one frame. It writes nothing for progress that the peer has not said to
@@ -33,11 +35,11 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	defer c.mu.Unlock()
 	w := writer{Writer: exchange.NewWriter(Name, m, dst), codec: c}
 	w.call, w.asked = c.calls.Find("", m.InReplyTo()), c.asked.Find(m.Sender(), m.InReplyTo())
+	w.ofCancel = w.call != nil && w.call.IsOfCancel(m.InReplyTo())
 	if r := c.ahead.Check(m, w.asked != nil, c.now); r != nil {
 		return dst, r
 	}
-	w.collectMetadata()
-	w.body()
+	w.compose()
 	if w.silent {
 		return dst, nil
 	}
@@ -49,6 +51,18 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	}
 	w.note(trace)
 	return out, nil
+}
+
+// compose finds what an application's code says: the metadata, the type, the payload and the token.
+// Meanwhile the codec is not locked.
+func (w *writer) compose() {
+	w.codec.mu.Unlock()
+	defer w.codec.mu.Lock()
+	w.collectMetadata()
+	w.body()
+	if token := w.codec.opts.Token; token != nil {
+		w.token = jsonscan.AppendQuoted(nil, token())
+	}
 }
 
 // body finds the type and the payload.
@@ -131,7 +145,7 @@ func (w *writer) note(trace string) {
 	case act == performatives.ActCancel && w.asked != nil:
 		c.asked.AddCancel(w.asked, m.ID(), exchange.ReferenceTo(m))
 	case w.call != nil:
-		c.calls.End(w.call, exchange.Final.Has(act), w.call.IsOfCancel(m.InReplyTo()))
+		c.calls.End(w.call, exchange.Final.Has(act), w.ofCancel)
 	case startsWork(act):
 		c.asked.add(&call{Trace: trace, Request: exchange.RequestTo(m, w.Kind)})
 	}
@@ -154,8 +168,8 @@ func (w *writer) envelopeOf(trace string) {
 		w.Checked(memberNames[memMetadata], w.blank)
 	}
 	w.Sorted(w.further)
-	if token := w.codec.opts.Token; token != nil {
-		w.text(memToken, token())
+	if w.token != nil {
+		w.Raw(memberNames[memToken], w.token)
 	}
 }
 

@@ -66,7 +66,7 @@ func (w *writer) failure() {
 	maps.Copy(rest, extra)
 	if x := w.call; x != nil && jsonscan.Text(jsonscan.Member(extra[memberOriginal], "trace_id")) != x.Trace {
 		kind := x.Kind
-		if x.IsOfCancel(w.Message.InReplyTo()) {
+		if w.ofCancel {
 			kind = performatives.ActCancel.String()
 		}
 		rest[memberOriginal] = original(kind, x.Trace)

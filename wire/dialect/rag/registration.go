@@ -100,6 +100,8 @@ func (d *decoder) registered(payload []byte) {
 // understands reports whether an agent of the peer has named a type in its registration, or used
 // it.
 func (c *codec) understands(agent performatives.AgentID, kind string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	r := c.agents[agent.Fold()]
 	return r != nil && r.types[kind]
 }
@@ -167,6 +169,8 @@ const memberNode = "node_capabilities"
 // capabilities of the node.
 func (w *writer) registered(theirs []string) {
 	w.Marshal(agentRegistration{ID: w.call.Asker, Capabilities: []string{}, Status: statusActive})
+	w.codec.mu.Lock()
+	defer w.codec.mu.Unlock()
 	if r := w.codec.agents[w.call.Asker.Fold()]; r != nil {
 		b := jsonscan.OpenObject(nil)
 		jsonscan.Read(r.payload, b.Raw, jsonscan.Find("status", new([]byte)), jsonscan.Find(memberNode, new([]byte)))

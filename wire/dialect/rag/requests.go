@@ -157,8 +157,11 @@ const MetadataResultFor = "result_for"
 
 // deliver addresses an answer of the peer. System stands for the agent that asks, as the
 // coordinator. A refusal is for the asker, whatever receiver it names. A result that goes to
-// another agent ends the request of the asker, too.
+// another agent ends the request of the asker, too. Meanwhile the codec is not locked, as in
+// [exchange.Checked].
 func (d *decoder) deliver(x *call) {
+	d.codec.mu.Unlock()
+	defer d.codec.mu.Lock()
 	switch {
 	case d.out.Receiver.Is(x.Asker):
 	case d.out.Receiver.Is(agentSystem), d.out.Receiver.Is(x.Asker.Name()), exchange.Refusals.Has(d.out.Performative):

@@ -58,10 +58,9 @@ func (d *decoder) read() {
 			d.kind, string(d.out.Sender.Fold()), string(d.out.Receiver.Fold()), d.correlation, d.out.Timestamp.Format(time.RFC3339Nano))))
 	}
 	d.subtask = subtaskOf(d.kind, d.payload)
-	d.codec.mu.Lock()
-	defer d.codec.mu.Unlock()
-	d.content()
-	if d.Refusal == nil {
+	if d.content(); d.Refusal == nil {
+		d.codec.mu.Lock()
+		defer d.codec.mu.Unlock()
 		d.finish()
 	}
 }
@@ -159,7 +158,7 @@ func (d *decoder) finish() {
 		c.withdrawn.Note(exchange.KeyOf(from, cmp.Or(d.subtask, d.correlation)), c.now())
 	}
 	d.out.Shape = d.shape()
-	m, err := performatives.New(d.out)
+	m, err := exchange.Checked(&c.mu, d.out)
 	if err != nil {
 		d.Refuse(renamed(err))
 		return

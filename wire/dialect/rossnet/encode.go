@@ -51,15 +51,16 @@ func (d *decoder) shape() *shape {
 // writer writes one message.
 type writer struct {
 	exchange.Writer
-	codec  *codec
-	theirs bool                  // the reader writes the form of the field
-	known  bool                  // it has written a message
-	came   *shape                // nil = the message came in another dialect
-	call   *call                 // the request of the peer that the message answers
-	asked  *call                 // the request to the peer that the message belongs to, such as its CANCEL
-	body   performatives.Members // of the payload, if Payload is not the whole of it
-	header performatives.Members // its further members
-	top    performatives.Members
+	codec    *codec
+	theirs   bool                  // the reader writes the form of the field
+	known    bool                  // it has written a message
+	came     *shape                // nil = the message came in another dialect
+	call     *call                 // the request of the peer that the message answers
+	asked    *call                 // the request to the peer that the message belongs to, such as its CANCEL
+	ofCancel bool                  // the message answers the CANCEL of call
+	body     performatives.Members // of the payload, if Payload is not the whole of it
+	header   performatives.Members // its further members
+	top      performatives.Members
 }
 
 // Encode appends m as one frame. The error is a [*performatives.Refusal] where the dialect has no
@@ -75,19 +76,28 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	w.theirs, w.known = c.field[m.Receiver().Fold()]
 	w.call = c.calls.Find("", m.InReplyTo())
 	w.asked = c.asked.Find(m.Sender(), m.InReplyTo())
+	w.ofCancel = w.call != nil && w.call.IsOfCancel(m.InReplyTo())
 	if r := c.ahead.Check(m, w.asked != nil, c.now); r != nil {
 		return dst, r
 	}
-	w.collect()
-	if w.content(); w.Err == nil {
-		w.envelope()
-	}
-	out, err := w.Finish()
+	out, err := w.write()
 	if err != nil {
 		return dst, err
 	}
 	w.note()
 	return out, nil
+}
+
+// write writes the envelope. Meanwhile the codec is not locked, because it asks an application's
+// code for the payload and the token.
+func (w *writer) write() ([]byte, error) {
+	w.codec.mu.Unlock()
+	defer w.codec.mu.Lock()
+	w.collect()
+	if w.content(); w.Err == nil {
+		w.envelope()
+	}
+	return w.Finish()
 }
 
 // content finds the type and the payload.
@@ -316,7 +326,7 @@ func (w *writer) note() {
 	case act == performatives.ActCancel && w.asked != nil:
 		c.asked.AddCancel(w.asked, m.ID(), exchange.ReferenceTo(m))
 	case w.call != nil:
-		c.calls.End(w.call, exchange.Final.Has(act), w.call.IsOfCancel(m.InReplyTo()))
+		c.calls.End(w.call, exchange.Final.Has(act), w.ofCancel)
 	case startsWork(act):
 		c.asked.add(&call{
 			Request: exchange.RequestTo(m, w.Kind), Correlation: w.correlation(),

@@ -32,7 +32,7 @@ func (w *writer) failure() {
 	if again := performatives.RetryAfterMillis(r.RetryAfter); again != 0 {
 		w.set(performatives.MemberRetryAfter, again)
 	}
-	ofTask := w.call == nil || w.call.Kind == kindAssign && !w.call.IsOfCancel(w.Message.InReplyTo())
+	ofTask := w.call == nil || w.call.Kind == kindAssign && !w.ofCancel
 	switch {
 	case act == performatives.ActTaskReject && ofTask:
 		w.Kind = kindAcknowledge

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -34,6 +35,14 @@ func Outline(m *performatives.Message) *performatives.Message {
 		return outline
 	}
 	return m
+}
+
+// Checked returns the message of an envelope. Meanwhile the lock, which is held, is released,
+// because an application's code may check the payload.
+func Checked(lock *sync.Mutex, e performatives.Envelope) (*performatives.Message, error) {
+	lock.Unlock()
+	defer lock.Lock()
+	return performatives.New(e)
 }
 
 // PayloadAs returns the payload as a type of package performatives. It converts a registered type

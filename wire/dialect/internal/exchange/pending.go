@@ -205,9 +205,13 @@ func (p *Pending[R]) Add(x R) {
 }
 
 // AddCancel notes the CANCEL of a request, and the in_reply_to of the answer to it. An empty id
-// means that the CANCEL was not served, and that the request continues.
+// means that the CANCEL was not served, and that the request continues. It ignores a request that
+// has been removed.
 func (p *Pending[R]) AddCancel(x R, id performatives.MessageID, reference string) {
 	r := x.request()
+	if r.gone {
+		return
+	}
 	if r.Cancel != "" {
 		delete(p.ids, p.key(r.Asker, r.Cancel))
 	}
