@@ -55,7 +55,7 @@ func (d *decoder) message() *performatives.Message {
 
 // copied has the members whose text the message keeps, in one allocation: a reference to
 // one of the strings keeps the memory of all.
-var copied = exchange.SetOf(memID, memSender, memReceiver, memInReplyTo, memReplyWith, memConversation, memProtocol, memMessageType, memTrace, memOntology)
+var copied = exchange.SetOf(memID, memSender, memReceiver, memInReplyTo, memReplyWith, memConversation, memProtocol, memMessageType, memTrace, memLanguage, memOntology)
 
 // maxText bounds the memory that prepare reserves for the text of one member, in bytes:
 // it suffices for an id, whatever other members the object of an agent has.
@@ -90,7 +90,7 @@ func (d *decoder) blank(m int) {
 	}
 }
 
-// string returns the text of a JSON string, "" for null. The usual language takes no memory.
+// string returns the text of a JSON string, "" for null.
 func (d *decoder) string(field string, v []byte) string {
 	if jsonscan.IsNone(v) {
 		return ""
@@ -103,9 +103,6 @@ func (d *decoder) string(field string, v []byte) string {
 	if !ok {
 		d.Invalid(field, "text", v)
 		return ""
-	}
-	if string(s) == performatives.LanguageJSON {
-		return performatives.LanguageJSON
 	}
 	from := d.text.Len()
 	d.text.Write(s)

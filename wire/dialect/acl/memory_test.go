@@ -35,6 +35,26 @@ func TestIDsKeepNoMessage(t *testing.T) {
 	goruntime.KeepAlive(ids)
 }
 
+// The texts of a message are in one allocation, with its language or without.
+func TestTextsAreInOneAllocation(t *testing.T) {
+	racetest.Skip(t)
+	c := newCodec(t, wire.CodecOptions{})
+	for style, agents := range map[string]string{"Spec": `"sender":{"agent_id":"E"},"receiver":{"agent_id":"J"}`, "IDE": `"sender":"e","receiver":"j"`} {
+		allocations := func(language string) float64 {
+			data := fmt.Appendf(nil, `{"mcp_version":"0.1.0","message_id":"1","conversation_id":"c","performative":"INFORM",%s,`+
+				`%s"ontology":"x","timestamp":"2025-01-30T10:30:00Z","payload":{}}`, agents, language)
+			return testing.AllocsPerRun(100, func() {
+				if _, err := c.Decode(data); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+		if none, usual := allocations(""), allocations(`"language":"application/json",`); usual > none {
+			t.Errorf("%s: %v allocations with the usual language, %v without", style, usual, none)
+		}
+	}
+}
+
 // heap is how many bytes are in use.
 func heap() int64 {
 	goruntime.GC()
