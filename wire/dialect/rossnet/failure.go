@@ -130,8 +130,7 @@ func (d *decoder) refused() (in wire.Inbound, ended *performatives.Message) {
 		kind: exchange.Legible(h[memKind]), id: exchange.Legible(h[memID]), correlation: exchange.Legible(h[memCorrelation]), subtask: exchange.Legible(jsonscan.Member(d.payload, "subtask_id")),
 		sender: performatives.AgentID(exchange.Legible(h[memSender])), field: d.field,
 	}
-	to := cmp.Or(string(d.out.Receiver), exchange.Legible(h[memRecipient]), exchange.Legible(h[memAgent]), exchange.Legible(h[memService]))
-	o.receiver = performatives.AgentID(to)
+	o.receiver = performatives.AgentID(cmp.Or(exchange.Legible(h[memRecipient]), exchange.Legible(h[memAgent]), exchange.Legible(h[memService])))
 	in = wire.Inbound{Err: d.Refusal, Token: d.token, Ref: o}
 	d.codec.mu.Lock()
 	defer d.codec.mu.Unlock()

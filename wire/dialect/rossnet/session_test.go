@@ -344,3 +344,30 @@ func TestHeaderOfTheField(t *testing.T) {
 		}
 	}
 }
+
+// The answer to a frame that is no message is from the agent or the service for which the frame
+// was, in each form of the header, if that can be read. Else it is from the router.
+func TestSenderOfTheAnswerToNoMessage(t *testing.T) {
+	long := strings.Repeat("x", performatives.MaxIDLength+1)
+	for to, want := range map[string]string{
+		`"recipient_id":"B"`:                          "B",
+		`"target_agent_id":"B","target_service":null`: "B",
+		`"target_agent_id":null,"target_service":"S"`: "S",
+		`"recipient_id":"B","target_agent_id":"C"`:    "B",
+		`"recipient_id":"` + long + `"`:               "MCP_ROUTER",
+		`"recipient_id":7`:                            "MCP_ROUTER",
+	} {
+		for name, frame := range map[string]string{
+			"a wrong version":  `{"mcp_header":{"sender_id":"A",` + to + `,"version":"2.0","message_type":"PING","timestamp":"2025-01-30T10:30:00Z"},"payload":{}}`,
+			"a broken payload": `{"mcp_header":{"sender_id":"A",` + to + `,"version":"1.0","message_type":"PING","timestamp":"2025-01-30T10:30:00Z"},"payload":{`,
+		} {
+			all := open(t).items(frame)
+			if len(all) != 1 || all[0].Err == nil {
+				t.Fatalf("%s: %+v", name, all)
+			}
+			if from := jsonscan.Text(jsonscan.Member(jsonscan.Member(all[0].Answer, memHeader), "sender_id")); from != want {
+				t.Errorf("%s, to %.40s: the answer is from %q, want %q", name, to, from, want)
+			}
+		}
+	}
+}
