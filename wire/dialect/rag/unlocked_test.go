@@ -112,6 +112,29 @@ func TestCancelMeetsTheAnswer(t *testing.T) {
 	}
 }
 
+// A malformed error about a request that ends while the error is read does not end it once more.
+func TestMalformedErrorMeetsAnother(t *testing.T) {
+	registry := new(performatives.Registry)
+	if err := performatives.RegisterMessageType[probe](registry, typeError, performatives.ActFailure); err != nil {
+		t.Fatal(err)
+	}
+	c := open(t, func(o *wire.CodecOptions) { o.Registry = registry })
+	trace := jsonscan.Text(jsonscan.Member([]byte(write(t, c, request(t, "A", "B", "retrieval_request", query))), "trace_id"))
+	malformed := frameOf(typeError, "B", "A", "err-conv-001",
+		`{"original_request":{"type":"RETRIEVAL_REQUEST","trace_id":"`+trace+`"},"error_code":"INTERNAL_ERROR","error_message":"no","retry_possible":false,"suggested_action":"none"}`)
+	read, told := 0, 0
+	probed = func() error {
+		if read++; read == 1 {
+			told += len(c.items(malformed)) - 1
+		}
+		return errors.New("malformed")
+	}
+	told += len(c.items(malformed)) - 1
+	if read != 2 || told != 1 || c.asked.Len() != 0 {
+		t.Errorf("of %d errors, the asker is told %d times, %d requests are open", read, told, c.asked.Len())
+	}
+}
+
 // While a message is written, another goroutine reads what changes its request, or the registration
 // of its receiver.
 func TestReadsWhileItWrites(t *testing.T) {
