@@ -92,25 +92,26 @@ func (p *Permit) Release() {
 	}
 }
 
-// Foresee returns the refusal that a new request would meet, before anything is spent on it: this
-// node does not keep up with its messages; the receiver is an agent of this node, and its mailbox
-// or the node has no room; or the receiver is an agent of another process, which is behind with
-// this node's messages. Nil means that the request may be sent.
+// Foresee returns the refusal that m would meet, the request that is to open the conversation,
+// before anything is spent on it: this node does not keep up with its messages; the receiver is an
+// agent of this node, and its mailbox or the node has no room; or the receiver is an agent of
+// another process, which is behind with this node's messages. Nil means that the request may be
+// sent.
 //
 // Foresee slows a caller in a loop down, no longer than ctx lasts. A refusal takes 10 ms. A request
 // that may be sent waits for the longer of [System.Pause] and a quarter of the time for which actors
 // wait for a processor, and at most for 250 ms.
 //
-// For URGENT and HIGH requests the result is nil at once. Safe for concurrent use.
-func (s *System) Foresee(ctx context.Context, m *performatives.Message) *performatives.Refusal {
+// For URGENT and HIGH requests the result is nil at once. It is called before [Self.Begin].
+func (a *ConversationActor) Foresee(ctx context.Context, s *System, m *performatives.Message) *performatives.Refusal {
 	if s.gate == nil || m.Priority() > performatives.Normal {
 		return nil
 	}
-	r, _ := s.Find(m.Receiver())
-	wait, where := s.obstacle(m, r)
+	a.peer, _ = s.Find(m.Receiver())
+	wait, where := s.obstacle(m, a.peer)
 	pause := 10 * time.Millisecond
 	if wait == 0 {
-		if pause = s.pause(m, r); s.pool != nil {
+		if pause = s.Pause(m, a.peer); s.pool != nil {
 			pause = max(pause, s.pool.wait.Delay()/4)
 		}
 	}
@@ -129,19 +130,11 @@ func (s *System) Foresee(ctx context.Context, m *performatives.Message) *perform
 // Pause returns the time for which the reader of m, a message of another process, reads no more:
 // the flow control of the connection then slows the other process down. It is a few milliseconds
 // for a request of NORMAL or LOW priority while this node does not keep up with its messages, or
-// the receiver refuses requests as busy. Otherwise it is zero. Safe for concurrent use.
-func (s *System) Pause(m *performatives.Message) time.Duration {
-	if s.gate == nil || m.InReplyTo() != "" || m.Priority() > performatives.Normal {
-		return 0
-	}
-	r, _ := s.Find(m.Receiver())
-	return s.pause(m, r)
-}
-
-// pause is Pause for a message whose receiver was looked up; nil if it was not found.
-func (s *System) pause(m *performatives.Message, to *Registration) time.Duration {
+// the receiver refuses requests as busy. Otherwise it is zero. to is the entry of the receiver,
+// or nil. Safe for concurrent use.
+func (s *System) Pause(m *performatives.Message, to *Registration) time.Duration {
 	switch {
-	case m.InReplyTo() != "":
+	case s.gate == nil, m.InReplyTo() != "", m.Priority() > performatives.Normal:
 	case s.pool != nil && s.pool.wait.Delay() > 50*time.Millisecond:
 		return 5 * time.Millisecond
 	case to == nil || to.local == nil:

@@ -35,7 +35,7 @@ func (x *capabilityIndex) add(r *Registration) {
 	has := actionNames(*r.describes)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if !r.unregistered && r.announced.Load() == nil { // else it has stopped, or is listed already: see [Reservation.Spawn]
+	if !r.unregistered.Load() && r.announced.Load() == nil { // else it has stopped, or is listed already: see [Reservation.Spawn]
 		x.addLocked(r, has)
 	}
 }
@@ -45,7 +45,7 @@ func (x *capabilityIndex) update(r *Registration, to *performatives.Capabilities
 	has := actionNames(*to)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if !r.unregistered {
+	if !r.unregistered.Load() {
 		x.removeLocked(r)
 		x.addLocked(r, has)
 	}
@@ -56,11 +56,11 @@ func (x *capabilityIndex) update(r *Registration, to *performatives.Capabilities
 func (x *capabilityIndex) remove(r *Registration) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if r.unregistered {
+	if r.unregistered.Load() {
 		return false
 	}
 	x.removeLocked(r)
-	r.unregistered = true
+	r.unregistered.Store(true)
 	return true
 }
 
@@ -68,7 +68,7 @@ func (x *capabilityIndex) remove(r *Registration) bool {
 func (x *capabilityIndex) has(r *Registration) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return !r.unregistered
+	return !r.unregistered.Load()
 }
 
 func (x *capabilityIndex) addLocked(r *Registration, has []string) {

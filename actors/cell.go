@@ -211,7 +211,8 @@ func (c *cell) openConversation(p int, m *performatives.Message) bool {
 		c.sys.RefuseCopy(c.id, m, agentStopped)
 		return true
 	}
-	if r := c.takeOn(role, m); r != nil {
+	peer, _ := c.sys.Find(m.Sender())
+	if r := c.takeOn(role, m, peer); r != nil {
 		c.refuseOpening(role, m, r)
 		return true
 	}
@@ -223,13 +224,15 @@ func (c *cell) openConversation(p int, m *performatives.Message) bool {
 	}()
 	conversation := role.Open(m)
 	begun = true
+	conversation.Actor().peer = peer
 	c.open(conversation, m, m.Priority() == performatives.Urgent)
 	return true
 }
 
 // takeOn records the request m, which opens a conversation. A CANCEL that opens one has
-// overtaken its request, which must not run any more. It is not refused itself.
-func (c *cell) takeOn(role Responder, m *performatives.Message) *performatives.Refusal {
+// overtaken its request, which must not run any more. It is not refused itself. peer is the entry
+// of the sender, or nil.
+func (c *cell) takeOn(role Responder, m *performatives.Message, peer *Registration) *performatives.Refusal {
 	otherwise := MaxRequestAge
 	if t, ok := role.(TimedResponder); ok {
 		if otherwise = t.Deadline(); otherwise == 0 {
@@ -237,10 +240,10 @@ func (c *cell) takeOn(role Responder, m *performatives.Message) *performatives.R
 		}
 	}
 	if m.Performative() != performatives.ActCancel {
-		return c.sys.requestIDs.takeOn(c, m, string(m.ID()), otherwise)
+		return c.sys.requestIDs.takeOn(c, m, peer, string(m.ID()), otherwise)
 	}
 	if m.InReplyTo() != "" {
-		_ = c.sys.requestIDs.takeOn(c, m, m.InReplyTo(), otherwise) // without room, the tombstone alone remembers it
+		_ = c.sys.requestIDs.takeOn(c, m, peer, m.InReplyTo(), otherwise) // without room, the tombstone alone remembers it
 	}
 	return nil
 }
@@ -274,7 +277,8 @@ func (c *cell) addTombstone(e *entry, t Tombstone) {
 // its actor's open returns.
 func (c *cell) open(conversation Conversation, first *performatives.Message, urgent bool) {
 	key := conversation.Key()
-	e := &conversation.Actor().entry
+	a := conversation.Actor()
+	e := &a.entry
 	*e = entry{key: key, conversation: conversation, withSelf: key.Peer.Is(c.id)}
 	if l, ok := conversation.(interface{ LongLived() bool }); ok {
 		e.longLived = l.LongLived()
@@ -283,8 +287,11 @@ func (c *cell) open(conversation Conversation, first *performatives.Message, urg
 		e.losses = c.sys.losses.Load()
 	}
 	if c.sys.remote.value() > 0 { // else the peer is of this process
-		if r, ok := c.sys.Find(key.Peer); ok && r.local == nil {
-			e.load = r.destination.Load()
+		if !a.peer.leadsTo(key.Peer) {
+			a.peer, _ = c.sys.Find(key.Peer)
+		}
+		if a.peer != nil && a.peer.local == nil {
+			e.load = a.peer.destination.Load()
 		}
 		if e.load != nil && first != nil {
 			e.weight = first.Weight()
@@ -302,7 +309,7 @@ func (c *cell) open(conversation Conversation, first *performatives.Message, urg
 		c.finite++
 	}
 	c.sys.count(e, 1)
-	conversation.Actor().open(c, conversation, first, urgent)
+	a.open(c, conversation, first, urgent)
 }
 
 // bandOf returns the band of the message or the command that opens a conversation.

@@ -27,6 +27,8 @@ type ConversationActor struct {
 	conversation Conversation
 	order        uint64 // of its turns in a simulation
 
+	peer *Registration // the entry of the peer when it was last looked up; nil: none. Set before open, and then by its turns
+
 	// The commands of the beginning and the end, and the agent's record in between.
 	begin begin
 	end   end
@@ -66,6 +68,14 @@ func (a *ConversationActor) Tell(message any) {
 		band = p.Priority().Band()
 	}
 	a.post(message, band, true)
+}
+
+// Send is [Self.Send] for a message of the conversation, which is open. It looks the receiver up
+// in the directory only if that has another entry of it since the last message. Only the turns of
+// the conversation call it.
+func (a *ConversationActor) Send(m *performatives.Message) (err error) {
+	a.peer, err = Self{a.cell}.sendTo(a.peer, m)
+	return err
 }
 
 // deliver queues a message of the peer. The agent gets a message back that comes after the

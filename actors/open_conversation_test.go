@@ -1,7 +1,9 @@
 package actors_test
 
 import (
+	"errors"
 	"testing"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -73,3 +75,127 @@ func TestConversationIsOpenWhenItStarts(t *testing.T) {
 		t.Errorf("%d conversations are open at the end", n)
 	}
 }
+
+// talk is a conversation that sends what it is told.
+type talk struct {
+	key   actors.Key
+	actor actors.ConversationActor
+	errs  chan error
+}
+
+func (c *talk) Key() actors.Key                  { return c.key }
+func (c *talk) Actor() *actors.ConversationActor { return &c.actor }
+func (*talk) Start()                             {}
+func (*talk) Stop()                              {}
+
+func (c *talk) Receive(m any) { c.errs <- c.actor.Send(m.(*performatives.Message)) }
+
+// say has the conversation send a message.
+func (c *talk) say(t *testing.T, id performatives.MessageID, to performatives.AgentID) error {
+	t.Helper()
+	m, err := performatives.New(performatives.Envelope{ID: id, Performative: performatives.ActInform, Sender: "a", Receiver: to, Timestamp: time.Now(), Payload: performatives.Raw{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.actor.Tell(m)
+	return <-c.errs
+}
+
+// The messages of a conversation go to the agent that has the id of the peer when they are sent,
+// in any spelling, and those for another agent to that.
+func TestConversationFollowsItsPeer(t *testing.T) {
+	s, got := newSystem(t), make(chan string, 1)
+	run := func(id performatives.AgentID, name string) actors.Self {
+		t.Helper()
+		self, err := s.Spawn(t.Context(), actors.Spec{ID: id, New: func() actors.Agent { return runner{name: name, got: got} }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return self
+	}
+	self := run("a", "")
+	run("b", "first ")
+	run("d", "other ")
+	c := &talk{key: actors.Key{ID: "c", Peer: "b", Initiator: true}, errs: make(chan error)}
+	if err := self.Begin(c); err != nil {
+		t.Fatal(err)
+	}
+	if err := self.Do(t.Context(), func(actors.Agent) {}); err != nil { // it is open
+		t.Fatal(err)
+	}
+	for _, m := range []struct {
+		id   performatives.MessageID
+		to   performatives.AgentID
+		want string
+	}{{"1", "b", "first 1"}, {"2", "B", "first 2"}, {"3", "d", "other 3"}, {"4", "b", "first 4"}} {
+		if err := c.say(t, m.id, m.to); err != nil {
+			t.Errorf("%s: %v", m.id, err)
+		} else if text := <-got; text != m.want {
+			t.Errorf("%s goes to %s, want %s", m.id, text, m.want)
+		}
+	}
+	if err := s.StopAgent(t.Context(), "b"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.say(t, "5", "b"); !errors.Is(err, performatives.CodeStopped) {
+		t.Errorf("after the stop: %v", err)
+	}
+	run("b", "second ")
+	if err := c.say(t, "6", "b"); err != nil {
+		t.Error(err)
+	} else if text := <-got; text != "second 6" {
+		t.Errorf("its successor does not get the message: %s does", text)
+	}
+	self.End(c, nil)
+}
+
+// remoteRouter is an [actors.Remote] that notes the entries which it gets.
+type remoteRouter struct{ from, to *actors.Registration }
+
+func (r *remoteRouter) RouteTo(from, to *actors.Registration, _ *performatives.Message) error {
+	r.from, r.to = from, to
+	return nil
+}
+
+// A message of a conversation for an agent of another process comes with the entry of its sender,
+// and with the present one of its receiver.
+func TestConversationWithAnotherProcess(t *testing.T) {
+	remote := &remoteRouter{}
+	s := newSystemOf(t, actors.Options{Remote: remote})
+	self, err := s.Spawn(t.Context(), actors.Spec{ID: "a", New: func() actors.Agent { return plain{} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := s.Register("far", nowhere{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &talk{key: actors.Key{ID: "c", Peer: "far", Initiator: true}, errs: make(chan error)}
+	if err := self.Begin(c); err != nil {
+		t.Fatal(err)
+	}
+	if err := self.Do(t.Context(), func(actors.Agent) {}); err != nil { // it is open
+		t.Fatal(err)
+	}
+	sender, _ := s.Find("a")
+	want := func(what string, id performatives.MessageID, to *actors.Registration) {
+		t.Helper()
+		if err := c.say(t, id, "far"); err != nil || remote.from != sender || remote.to != to {
+			t.Errorf("%s: from %p to %p, want from %p to %p: %v", what, remote.from, remote.to, sender, to, err)
+		}
+	}
+	want("the first entry", "1", first)
+	second, ok := first.Replace("far", nowhere{})
+	if !ok {
+		t.Fatal("the entry was not replaced")
+	}
+	want("its successor", "2", second)
+	second.Remove()
+	want("none", "3", nil)
+	self.End(c, nil)
+}
+
+// nowhere is a destination that takes no message.
+type nowhere struct{ actors.Destination }
+
+func (nowhere) Load() *actors.Load { return nil }

@@ -27,7 +27,7 @@ type Options struct {
 
 	// Entrance routes what agents send, and what [System.Send] gets, in place of Router: it may
 	// look at a message before it passes it on to Router. What the system itself says, such as a
-	// refusal, does not pass it. Nil means Router.
+	// refusal, does not pass it. Nil means Router and Remote.
 	Entrance Router
 
 	// Protocols are the codons that agents answer. When several open on the same message,

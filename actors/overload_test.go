@@ -212,7 +212,7 @@ func TestForesee(t *testing.T) {
 			t.Fatal(err)
 		}
 		foresee := func(left time.Duration, priority performatives.Priority) bool {
-			r := s.Foresee(t.Context(), request(t, 0, left, priority))
+			r := new(ConversationActor).Foresee(t.Context(), s, request(t, 0, left, priority))
 			if r != nil && (r.Code != performatives.CodeBusy || r.RetryAfter <= 0) {
 				t.Errorf("%+v", r)
 			}
@@ -279,7 +279,7 @@ func TestForeseeSlowsDown(t *testing.T) {
 				t.Fatal(err)
 			}
 			began := time.Now()
-			r := s.Foresee(c.ctx, m)
+			r := new(ConversationActor).Foresee(c.ctx, s, m)
 			if took := time.Since(began); took != c.took || (r != nil) != c.refuse {
 				t.Errorf("%s: %v after %v", name, r, took)
 			}
@@ -302,14 +302,15 @@ func TestPause(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
+		to, _ := s.Find("agent")
 		want := func(what string, want time.Duration) {
 			t.Helper()
 			m := request(t, 0, time.Second, normal)
-			if got := s.Pause(m); got != want {
+			if got := s.Pause(m, to); got != want {
 				t.Errorf("%s: %v", what, got)
 			}
 			for what, m := range map[string]*performatives.Message{"URGENT": request(t, 0, time.Second, performatives.Urgent), "an answer": answerTo(t, m)} {
-				if got := s.Pause(m); got != 0 {
+				if got := s.Pause(m, to); got != 0 {
 					t.Errorf("%s: %v", what, got)
 				}
 			}
@@ -321,7 +322,7 @@ func TestPause(t *testing.T) {
 		self.NoteBusy()
 		want("the agent is busy", time.Millisecond)
 		began := time.Now()
-		if busy := s.Foresee(t.Context(), request(t, 0, time.Second, normal)); busy != nil || time.Since(began) != time.Millisecond {
+		if busy := new(ConversationActor).Foresee(t.Context(), s, request(t, 0, time.Second, normal)); busy != nil || time.Since(began) != time.Millisecond {
 			t.Errorf("a call of a busy agent waits for %v: %v", time.Since(began), busy)
 		}
 		time.Sleep(10 * time.Millisecond)

@@ -56,7 +56,7 @@ type Registration struct {
 	announced      atomic.Pointer[performatives.Capabilities] // of the last announcement; nil before it. Stored by capabilityIndex
 	indexedActions *[]string                                  // names under which capabilityIndex lists the agent; guarded by capabilityIndex.mu
 	unannounced    bool                                       // discovery excludes the agent until it announces capabilities
-	unregistered   bool                                       // capabilityIndex.remove was called; guarded by capabilityIndex.mu
+	unregistered   atomic.Bool                                // capabilityIndex.remove was called; set with capabilityIndex.mu
 
 	removal *stopCalls // nil for an agent of this process
 }
@@ -198,8 +198,16 @@ func (r *Registration) Visible() bool {
 	return says != nil && says.Offers()
 }
 
-// current reports whether the agent can get messages: one of this process has an actor.
-func (r *Registration) current() bool { return r.local == nil || r.local.pid.Load() != nil }
+// current reports whether the entry is in the directory, and the agent can get messages: one of
+// this process has an actor.
+func (r *Registration) current() bool {
+	return !r.unregistered.Load() && (r.local == nil || r.local.pid.Load() != nil)
+}
+
+// leadsTo reports whether Find returns this entry for an id. r may be nil.
+func (r *Registration) leadsTo(id performatives.AgentID) bool {
+	return r != nil && r.id.Is(id) && r.current()
+}
 
 // Deliver passes m to the agent's destination. The error is a [*performatives.Refusal], as that of
 // [System.Deliver].

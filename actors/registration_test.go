@@ -311,7 +311,7 @@ func TestPassTo(t *testing.T) {
 // elsewhere is a router of what is for no agent of the process. It notes what it gets.
 type elsewhere struct{ got []string }
 
-func (e *elsewhere) RouteTo(r *actors.Registration, m *performatives.Message) error {
+func (e *elsewhere) RouteTo(_, r *actors.Registration, m *performatives.Message) error {
 	found := "unknown"
 	if r != nil {
 		found = string(r.ID())

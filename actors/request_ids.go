@@ -41,12 +41,12 @@ type TimedResponder interface {
 	Deadline() time.Duration
 }
 
-// takeOn records that the agent c takes on the request m, under the given id. It returns a
-// refusal when it has taken it on before, or when there is no room.
-func (r requestIDs) takeOn(c *cell, m *performatives.Message, id string, otherwise time.Duration) *performatives.Refusal {
+// takeOn records that the agent c takes on the request m, under the given id. from is the entry of
+// the sender, or nil. It returns a refusal when it has taken it on before, or when there is no room.
+func (r requestIDs) takeOn(c *cell, m *performatives.Message, from *Registration, id string, otherwise time.Duration) *performatives.Refusal {
 	now := time.Now()
 	until := retainedUntil(m, now, otherwise)
-	switch _, result := r.known.Add(r.key(c, m, id), r.owner(c.sys, m.Sender()), struct{}{}, now, until); result {
+	switch _, result := r.known.Add(r.key(c, m, id), r.owner(from, m.Sender()), struct{}{}, now, until); result {
 	case expiring.Known:
 		return refusal(m, c.id, performatives.CodeConversationEnded, "")
 	case expiring.Full:
@@ -60,7 +60,8 @@ func (r requestIDs) takeOn(c *cell, m *performatives.Message, id string, otherwi
 }
 
 func (r requestIDs) forget(c *cell, m *performatives.Message) {
-	r.known.Delete(r.key(c, m, string(m.ID())), r.owner(c.sys, m.Sender()))
+	from, _ := c.sys.Find(m.Sender())
+	r.known.Delete(r.key(c, m, string(m.ID())), r.owner(from, m.Sender()))
 	if c.taken != nil {
 		c.taken.remove(m.Sender(), m.ID())
 	}
@@ -72,10 +73,10 @@ func (r requestIDs) key(c *cell, m *performatives.Message, id string) expiring.K
 	return r.known.Key(string(m.Sender().Fold()), string(c.folded), id)
 }
 
-// owner returns the peer that a request is accounted to. Agents of this system have no share
-// of the capacity.
-func (r requestIDs) owner(s *System, sender performatives.AgentID) expiring.Owner {
-	if _, ok := s.lookup(sender); ok {
+// owner returns the peer that a request is accounted to, whose entry is from, or nil. Agents of this
+// process have no share of the capacity.
+func (r requestIDs) owner(from *Registration, sender performatives.AgentID) expiring.Owner {
+	if from != nil && from.local != nil {
 		return expiring.NoOwner
 	}
 	return r.known.Owner(string(sender.Fold()))
@@ -101,7 +102,8 @@ func retainedUntil(m *performatives.Message, now time.Time, otherwise time.Durat
 // says that the system has no room to remember it. It is remembered until its ReplyBy, without one
 // for the given time, and at most for [MaxRequestAge].
 func (s Self) TakeOn(m *performatives.Message, otherwise time.Duration) error {
-	if r := s.c.sys.requestIDs.takeOn(s.c, m, string(m.ID()), otherwise); r != nil {
+	from, _ := s.c.sys.Find(m.Sender())
+	if r := s.c.sys.requestIDs.takeOn(s.c, m, from, string(m.ID()), otherwise); r != nil {
 		return r
 	}
 	return nil
@@ -195,6 +197,7 @@ func (r requestIDs) takenElsewhere(v *Reservation, one TakenOn) {
 		return
 	}
 	key := r.known.Key(string(one.Sender.Fold()), string(v.entry.folded), string(one.ID))
-	r.known.Add(key, r.owner(v.sys, one.Sender), struct{}{}, now, one.Until)
+	from, _ := v.sys.Find(one.Sender)
+	r.known.Add(key, r.owner(from, one.Sender), struct{}{}, now, one.Until)
 	v.taken.add(one, now)
 }

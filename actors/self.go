@@ -53,13 +53,20 @@ func (s Self) Stamp() performatives.Stamp { return s.c.sys.opts.Stamper.Stamp() 
 // refusal may arrive as a message. A message with another sender is refused with
 // [performatives.CodeForbidden].
 func (s Self) Send(m *performatives.Message) error {
+	_, err := s.sendTo(nil, m)
+	return err
+}
+
+// sendTo is Send. to is the entry that the receiver had before, at the present one: see
+// [System.route].
+func (s Self) sendTo(to *Registration, m *performatives.Message) (at *Registration, err error) {
 	if !m.Sender().Is(s.ID()) {
-		return &performatives.Refusal{Code: performatives.CodeForbidden, About: m.ID(), Field: "sender", Text: "an agent may only send under its own id"}
+		return nil, &performatives.Refusal{Code: performatives.CodeForbidden, About: m.ID(), Field: "sender", Text: "an agent may only send under its own id"}
 	}
 	if s.c.spec.Activation != 0 {
 		m.Activate(s.c.spec.Activation)
 	}
-	return s.c.sys.send(m, s.c, s.c.sys.opts.Entrance)
+	return s.c.sys.send(m, s.c, to, s.c.sys.opts.Entrance)
 }
 
 // Ask sends a message and waits for the first reply to it, which may be a refusal: see

@@ -68,8 +68,8 @@ type System struct {
 // Remote routes messages that are for no agent of this process.
 type Remote interface {
 	// RouteTo is that of [Router] for a receiver that was found a moment ago; nil: it is not in the
-	// directory.
-	RouteTo(r *Registration, m *performatives.Message) error
+	// directory. from is the sender; nil: it is to be looked up.
+	RouteTo(from, r *Registration, m *performatives.Message) error
 }
 
 // NewSystem starts a system without agents. Its owner must call [System.Stop].
@@ -83,9 +83,6 @@ func NewSystem(o Options) (*System, error) {
 		if g, ok := p.(GuardProtocol); ok {
 			s.guarding = append(s.guarding, g)
 		}
-	}
-	if s.opts.Entrance == nil {
-		s.opts.Entrance = s
 	}
 	switch {
 	case s.opts.Dispatcher != nil:
@@ -375,50 +372,47 @@ func (s *System) protocolFor(m *performatives.Message) int {
 // Send routes a message as the sender that it names, for messages that were received or
 // created outside of any agent. Agents use [Self.Send], which documents the error. The message
 // of an agent with a [Sealer] is refused.
-func (s *System) Send(m *performatives.Message) error { return s.send(m, nil, s.opts.Entrance) }
+func (s *System) Send(m *performatives.Message) error {
+	_, err := s.send(m, nil, nil, s.opts.Entrance)
+	return err
+}
 
 // Pass is [System.Send] for a message that has passed [Options].Entrance before, or is to pass it
 // by.
-func (s *System) Pass(m *performatives.Message) error { return s.send(m, nil, s) }
+func (s *System) Pass(m *performatives.Message) error { return s.PassTo(nil, m) }
 
-// PassTo is [System.Pass] for a message to an agent of this process that was found a moment ago.
+// PassTo is [System.Pass] for a message to an agent that was found a moment ago.
 func (s *System) PassTo(r *Registration, m *performatives.Message) error {
-	return s.send(m, nil, (*found)(r))
+	_, err := s.send(m, nil, r, nil)
+	return err
 }
 
-// found routes messages to an agent of this process. What took its place gets them otherwise.
-type found Registration
-
-// Route implements [Router].
-func (f *found) Route(m *performatives.Message) error {
-	if err := f.local.take(m); !errors.Is(err, performatives.CodeStopped) {
-		return err
-	}
-	return f.sys.Route(m)
-}
-
-// send publishes a message, seals it and routes it by r. from is its sender where that sends it,
-// else nil.
-func (s *System) send(m *performatives.Message, from *cell, r Router) error {
+// send publishes a message, seals it and routes it, by the entrance if that is not nil. from is its
+// sender where that sends it, else nil. to and at are as those of route.
+func (s *System) send(m *performatives.Message, from *cell, to *Registration, entrance Router) (at *Registration, err error) {
 	if events.Wants[events.MessageSent](&s.Events) {
 		events.Publish(&s.Events, events.MessageSent{At: s.at(), Message: m})
 	}
-	sealed, err := m, error(nil)
+	sealed := m
 	switch {
 	case from == nil && s.sealing.Load() && s.seals(m):
 		err = errUnsealed(m)
 	case from != nil && from.spec.Sealer != nil:
 		sealed, err = from.seal(m)
 	}
-	if err == nil {
-		err = r.Route(sealed)
+	switch {
+	case err != nil:
+	case entrance != nil:
+		err = entrance.Route(sealed)
+	default:
+		at, err = s.route(sealed, from, to)
 	}
 	if err == nil {
-		return nil
+		return at, nil
 	}
 	refused := asRefusal(m, err)
 	s.RecordRefusal(m, refused)
-	return refused
+	return at, refused
 }
 
 func (s *System) at() events.At { return events.At{Time: time.Now()} }
@@ -426,19 +420,31 @@ func (s *System) at() events.At { return events.At{Time: time.Now()} }
 // Route delivers m to its receiver as [Options].Router or Remote, without [Options].Entrance and
 // without an event. It implements [Router]. The error is a [*performatives.Refusal].
 func (s *System) Route(m *performatives.Message) error {
+	_, err := s.route(m, nil, nil)
+	return err
+}
+
+// route is Route for a message of the agent from; nil for another sender. to is the entry that the
+// receiver had before, which is looked up only if it is not the present one. at is that.
+func (s *System) route(m *performatives.Message, from *cell, to *Registration) (at *Registration, err error) {
 	if s.opts.Router != nil {
-		return s.opts.Router.Route(m)
+		return nil, s.opts.Router.Route(m)
 	}
-	r, _ := s.Find(m.Receiver())
-	if r != nil && r.local != nil {
-		if err := r.local.take(m); !errors.Is(err, performatives.CodeStopped) {
-			return err
+	if at = to; !to.leadsTo(m.Receiver()) {
+		at, _ = s.Find(m.Receiver())
+	}
+	if at != nil && at.local != nil {
+		if err = at.local.take(m); !errors.Is(err, performatives.CodeStopped) {
+			return at, err
 		}
 	}
-	if s.opts.Remote != nil {
-		return s.opts.Remote.RouteTo(r, m)
+	switch {
+	case s.opts.Remote == nil:
+		return at, s.Deliver(m.Receiver(), m)
+	case from == nil:
+		return at, s.opts.Remote.RouteTo(nil, at, m)
 	}
-	return s.Deliver(m.Receiver(), m)
+	return at, s.opts.Remote.RouteTo(&from.Registration, at, m)
 }
 
 // StopAgent stops one agent and waits until it has stopped. Messages queued for it are refused to

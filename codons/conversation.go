@@ -176,7 +176,7 @@ func (c *Conversation) begin(ctx context.Context) error {
 		return c.abandonError(actors.EndOf(ctx))
 	}
 	if scopeOf(ctx) == nil && c.opening != nil { // else it belongs to work that was taken on
-		if busy := c.agent.System().Foresee(ctx, c.opening); busy != nil {
+		if busy := c.actor.Foresee(ctx, c.agent.System(), c.opening); busy != nil {
 			c.child.release()
 			return fmt.Errorf("codons: %s with %q: %w", c.machine.Name(), c.key.Peer, busy)
 		}
@@ -374,7 +374,7 @@ func (c *Conversation) cancelExpired() {
 	}
 	cancel, err := c.first.Follow(c.agent.Stamp(), performatives.Cancel{Reason: "the deadline of the request has passed"})
 	if err == nil { // the error is an invalid stamp
-		_ = c.agent.Send(cancel) // Send has dead-lettered it
+		_ = c.actor.Send(cancel) // Send has dead-lettered it
 	}
 }
 

@@ -162,7 +162,7 @@ func (c *Conversation) act(a *action, e *Input) {
 		c.side.Report(c, f.Name, e.Message)
 	case machine.EffectRefuse:
 		if a.message != nil {
-			_ = c.agent.Send(a.message) // Send has dead-lettered it
+			_ = c.actor.Send(a.message) // Send has dead-lettered it
 		}
 	case machine.EffectDrop:
 		if !e.local {
@@ -212,7 +212,7 @@ func (c *Conversation) used() Budget {
 // route sends a message. It takes the refusal of an undeliverable one that expects an answer as an
 // event, like a refusal that a runtime has sent.
 func (c *Conversation) route(m *performatives.Message) {
-	err := c.agent.Send(m)
+	err := c.actor.Send(m)
 	if err == nil || c.Ended() { // the system has counted the message, and an ended side awaits no answer
 		return
 	}

@@ -703,14 +703,15 @@ type taskObserver struct {
 	routed chan<- struct{}
 }
 
-func (o taskObserver) Received(peer cluster.Incarnation, m *p.Message) {
-	o.Handler.Received(peer, m)
+func (o taskObserver) Received(peer cluster.Incarnation, m *p.Message) time.Duration {
+	pause := o.Handler.Received(peer, m)
 	if m.Performative() == p.ActTaskRequest {
 		select {
 		case o.routed <- struct{}{}:
 		default: // none waits for it
 		}
 	}
+	return pause
 }
 
 // awaitRouted waits until the node has routed a task of another node.

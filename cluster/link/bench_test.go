@@ -55,10 +55,11 @@ type passing struct {
 }
 
 func (p passing) Connected(cluster.Incarnation, []string) { p.met <- struct{}{} }
-func (p passing) Received(_ cluster.Incarnation, m *performatives.Message) {
+func (p passing) Received(_ cluster.Incarnation, m *performatives.Message) time.Duration {
 	if p.received != nil {
 		p.received(m)
 	}
+	return 0
 }
 func (passing) Control(cluster.Incarnation, []byte) {}
 func (passing) Lost(cluster.Incarnation)            {}

@@ -367,9 +367,7 @@ func (e *end) take(in Inbound, item wire.Inbound) {
 			e.heldBytes += len(in.Data)
 			return
 		}
-		pause := e.links.o.Pause(m)
-		e.links.o.Handler.Received(e.member.Incarnation, m)
-		e.pauseFor(pause)
+		e.pauseFor(e.links.o.Handler.Received(e.member.Incarnation, m))
 	}
 }
 
@@ -388,8 +386,7 @@ func (e *end) pass() {
 	e.held, e.heldBytes, e.pausing = nil, 0, false
 	var pause time.Duration
 	for _, m := range held {
-		pause += e.links.o.Pause(m)
-		e.links.o.Handler.Received(e.member.Incarnation, m)
+		pause += e.links.o.Handler.Received(e.member.Incarnation, m)
 	}
 	e.pauseFor(pause)
 	select {

@@ -42,8 +42,10 @@ type Handler interface {
 	// Connected says that messages pass, with the names of the codons of which the nodes have
 	// different versions.
 	Connected(peer cluster.Incarnation, differ []string)
-	// Received takes a message.
-	Received(peer cluster.Incarnation, m *performatives.Message)
+	// Received takes a message. It returns how long that delays those of NORMAL and LOW priority
+	// that follow, up to 5 ms in all. When they are as long as a frame, no more are read meanwhile,
+	// so that the flow control of the stream slows the peer down.
+	Received(peer cluster.Incarnation, m *performatives.Message) (pause time.Duration)
 	// Control takes a text of [Links.Control].
 	Control(peer cluster.Incarnation, text []byte)
 	// Lost says that the session with the peer is over, although the peer may live: its agents are
@@ -74,10 +76,6 @@ type LinksOptions struct {
 	// Backoff returns the delay after a number of failed attempts to open a stream. Nil means 50
 	// ms, doubled up to 2 s, with jitter.
 	Backoff func(attempt int) time.Duration
-	// Pause returns how long a message delays those of NORMAL and LOW priority that follow it, up
-	// to 5 ms in all. When they are as long as a frame, no more are read meanwhile, so that the
-	// flow control of the stream slows the peer down. Nil means not at all.
-	Pause func(*performatives.Message) time.Duration
 	// Logger gets the events of streams. Nil discards them.
 	Logger *slog.Logger
 }
@@ -114,9 +112,6 @@ func NewLinks(o LinksOptions) (*Links, error) {
 	}
 	if o.Backoff == nil {
 		o.Backoff = defaultBackoff
-	}
-	if o.Pause == nil {
-		o.Pause = func(*performatives.Message) time.Duration { return 0 }
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

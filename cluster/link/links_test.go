@@ -90,6 +90,7 @@ type recorder struct {
 	returned  []Returned
 	hold      chan struct{} // Received waits for it, unless it is nil
 	onReceive func(*performatives.Message)
+	pause     func(*performatives.Message) time.Duration // nil: none
 	count     atomic.Int64
 	await     int64
 	reached   chan struct{} // closed when await messages were received or returned
@@ -114,7 +115,10 @@ func (r *recorder) Control(peer cluster.Incarnation, text []byte) {
 
 func (r *recorder) Lost(peer cluster.Incarnation) { r.note("lost %s", peer.Name) }
 
-func (r *recorder) Received(_ cluster.Incarnation, m *performatives.Message) {
+func (r *recorder) Received(_ cluster.Incarnation, m *performatives.Message) (pause time.Duration) {
+	if r.pause != nil {
+		pause = r.pause(m)
+	}
 	if r.hold != nil {
 		<-r.hold
 	}
@@ -125,6 +129,7 @@ func (r *recorder) Received(_ cluster.Incarnation, m *performatives.Message) {
 		r.onReceive(m)
 	}
 	r.counted()
+	return pause
 }
 
 func (r *recorder) Undelivered(_ cluster.Incarnation, m *performatives.Message, why *performatives.Refusal) {
@@ -745,7 +750,7 @@ func TestLinksPause(t *testing.T) {
 		const messages, each = 1000, time.Millisecond
 		a, b, _, atB := n.both(t, func(o *LinksOptions) {
 			o.Link.Batch, o.Link.Window = 1, 1
-			o.Pause = func(*performatives.Message) time.Duration { return each }
+			o.Handler.(*recorder).pause = func(*performatives.Message) time.Duration { return each }
 		})
 		atB.await, atB.reached = messages, make(chan struct{})
 		settle()
@@ -792,7 +797,7 @@ func TestLinksWaitForAnswers(t *testing.T) {
 		const messages, each = 5000, time.Millisecond
 		a, b, atA, _ := n.both(t, func(o *LinksOptions) {
 			o.Link.Batch, o.Link.Window = 1, 1
-			o.Pause = func(*performatives.Message) time.Duration { return each }
+			o.Handler.(*recorder).pause = func(*performatives.Message) time.Duration { return each }
 		})
 		atA.await, atA.reached = messages, make(chan struct{})
 		settle()
@@ -825,7 +830,7 @@ func TestLinksHold(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var n network
 				a, b, atA, atB := n.both(t, func(o *LinksOptions) {
-					o.Pause = func(m *performatives.Message) time.Duration {
+					o.Handler.(*recorder).pause = func(m *performatives.Message) time.Duration {
 						if m.Priority() > performatives.Normal {
 							return 0
 						}

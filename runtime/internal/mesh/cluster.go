@@ -139,7 +139,7 @@ func (c *clustered) join(m cluster.Member) {
 
 // addLocked begins an epoch of the agents of a node.
 func (c *clustered) addLocked(peer cluster.Incarnation) {
-	l := &nodeLink{node: c.node, cluster: c, peer: peer, agents: make(map[performatives.AgentID]*nodeAgent), asked: make(map[uint64]chan note)}
+	l := &nodeLink{node: c.node, cluster: c, peer: peer, asked: make(map[uint64]chan note)}
 	if before := c.peers[peer]; before != nil {
 		l.again, l.metBefore = true, before.metBefore || before.met.Load()
 	}
@@ -255,12 +255,17 @@ func (c *clustered) endLocked(l *nodeLink, left bool) {
 	if behind := c.heard.end(heardOver{l, route.IsBehind}); len(behind) > 0 {
 		c.later(strangerTime, func(c *clustered) { c.heard.dropIf(heardOver.strays, behind...) }) // those that were not heard again
 	}
-	agents := slices.Sorted(maps.Keys(l.agents))
-	for _, id := range agents {
-		l.agents[id].registration.Remove() // before the records move, which end with an agent of this node
+	agents := make(map[performatives.AgentID]*nodeAgent)
+	l.agents.Range(func(id, a any) bool {
+		agents[id.(performatives.AgentID)] = a.(*nodeAgent) //nolint:forcetypeassert // it has no others
+		return true
+	})
+	lost := slices.Sorted(maps.Keys(agents))
+	for _, id := range lost {
+		agents[id].registration.Remove() // before the records move, which end with an agent of this node
 	}
 	moves := func(id performatives.AgentID) bool {
-		if a := l.agents[id]; a != nil {
+		if a := agents[id]; a != nil {
 			return l.left && a.Placed
 		}
 		return l.left && c.node.placer.pick(id).Placed
@@ -270,9 +275,9 @@ func (c *clustered) endLocked(l *nodeLink, left bool) {
 			c.node.Relay.Moved(id, l.Link, nil)
 		}
 	}
-	l.lost = slices.DeleteFunc(append(agents, c.heard.end(heardOver{l, route.IsThere})...), moves)
+	l.lost = slices.DeleteFunc(append(lost, c.heard.end(heardOver{l, route.IsThere})...), moves)
 	slices.Sort(l.lost)
-	clear(l.agents)
+	l.agents.Clear()
 	if !l.left {
 		c.heard.away(l.peer.Name, l.lost)
 	}

@@ -310,7 +310,7 @@ func (c *clustered) refreshLocked(id performatives.AgentID) {
 		case want.entry.Moves:
 			c.node.Relay.Follow(id, a.link.Link, want.link.Link)
 		}
-		delete(a.link.agents, id.Fold())
+		a.link.agents.Delete(id.Fold())
 		a = c.leadLocked(current, want)
 	}
 	if a != nil {
@@ -336,7 +336,7 @@ func (c *clustered) leadLocked(current *actors.Registration, w wanted) *nodeAgen
 	if !ok {
 		return nil
 	}
-	a.link.agents[a.Agent.Fold()] = a
+	a.link.agents.Store(a.Agent.Fold(), a)
 	return a
 }
 

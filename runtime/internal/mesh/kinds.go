@@ -109,7 +109,7 @@ func (c *clustered) withdrawLocked(id performatives.AgentID) {
 // placed stay, for its next activation: they move only when it has been removed, because the
 // records of an agent of this node end with that. It is called with Mesh.handover.
 func (c *clustered) removeLocked(a *nodeAgent) {
-	delete(a.link.agents, a.Agent.Fold())
+	a.link.agents.Delete(a.Agent.Fold())
 	a.registration.Remove()
 	if a.Placed {
 		c.node.Relay.Moved(a.Agent, a.link.Link, nil)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,8 +33,8 @@ type nodeLink struct {
 	loss      actors.Loss             // the loss of its agents; guarded by Mesh.handover, and valid once the link has ended
 	lost      []performatives.AgentID // the agents whose conversations were told of the loss, folded and sorted; valid once the link has ended
 
-	agents map[performatives.AgentID]*nodeAgent // by folded id; guarded by Mesh.handover
-	asked  map[uint64]chan note                 // by number, the questions to the node whose answers have not come; guarded by placer.mu
+	agents sync.Map             // the *nodeAgents of the directory, by folded id; it changes with Mesh.handover
+	asked  map[uint64]chan note // by number, the questions to the node whose answers have not come; guarded by placer.mu
 
 	differ atomic.Pointer[[]string] // sorted; the codons of which the two nodes have different versions; nil until they have met
 }
@@ -85,14 +86,23 @@ func (l *nodeLink) connected(differ []string) {
 // Gone implements [route.Link].
 func (l *nodeLink) Gone() string { return nodeLost(l.peer).ErrorText }
 
+// Leads implements [route.Link].
+func (l *nodeLink) Leads(id performatives.AgentID) bool {
+	_, there := l.agents.Load(id.Fold())
+	return there && cmp.Or(l.cluster.heard.from(id), l) == l
+}
+
 // receive routes a message of the other node, which has waited for some time since it was decided
-// on last: see [route.Decide]. An error is counted, and told to the sender.
-func (l *nodeLink) receive(m *performatives.Message, waited time.Duration) {
+// on last: see [route.Decide]. An error is counted, and told to the sender. The result is that of
+// [nodelink.Handler].Received.
+func (l *nodeLink) receive(m *performatives.Message, waited time.Duration) (pause time.Duration) {
 	l.Receiving.Lock()
 	defer l.Receiving.Unlock()
-	if err := l.node.route(m, view{l.node}.Entry(m.Receiver()), l, waited, nil); err != nil {
+	to := view{l.node}.Entry(m.Receiver())
+	if err := l.node.route(transit{m: m, from: l, waited: waited}, to); err != nil {
 		l.answer(m, l.node.Relay.Refuse(m, err))
 	}
+	return l.node.System.Pause(m, to.Agent)
 }
 
 // takeIn delivers a message of the other node for an agent of this one: r, nil for one that is just
@@ -162,7 +172,7 @@ func (a *nodeAgent) ClaimedBy(principal string) bool {
 
 // Leave takes the agent off its link, which it returns: a session of this node has taken it over.
 func (a *nodeAgent) Leave() *relay.Link {
-	delete(a.link.agents, a.Agent.Fold())
+	a.link.agents.Delete(a.Agent.Fold())
 	return a.link.Link
 }
 
@@ -193,7 +203,7 @@ func (a *nodeAgent) Deliver(m *performatives.Message) error {
 	if to.Ended() {
 		return m.Refused(performatives.CodeStopped, to.Gone())
 	}
-	return to.SendTo(m, a.Agent, relay.Unchanged)
+	return to.SendTo(m, nil, a.Agent, relay.Unchanged)
 }
 
 // announce lets discovery find the agent, as long as it is to be found.

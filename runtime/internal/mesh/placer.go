@@ -140,7 +140,7 @@ func (p *placer) reroute(m *performatives.Message, giveUp func(error)) bool {
 
 // routeAgain routes a message that has come back from another node.
 func (p *placer) routeAgain(m *performatives.Message, giveUp func(error)) {
-	if err := p.node.route(m.Forward(), view{p.node}.Entry(m.Receiver()), nil, 0, giveUp); err != nil {
+	if err := p.node.route(transit{m: m.Forward(), giveUp: giveUp}, view{p.node}.Entry(m.Receiver())); err != nil {
 		giveUp(err)
 	}
 }

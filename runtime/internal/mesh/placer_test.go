@@ -424,7 +424,7 @@ func TestRecordsOfAnAgentThatComesAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := l.SendTo(m, one.id, relay.Unchanged); err != nil {
+			if err := l.SendTo(m, nil, one.id, relay.Unchanged); err != nil {
 				t.Fatal(err)
 			}
 			if !one.placed && name != "its node has left" {

@@ -19,41 +19,47 @@ import (
 // Route delivers m to its receiver, or to all agents when it has none: to destinations of the
 // directory, to the other nodes, or beyond an uplink. It implements [actors.Router].
 func (n *Mesh) Route(m *performatives.Message) error {
-	return n.route(m, view{n}.Entry(m.Receiver()), nil, 0, nil)
+	return n.route(transit{m: m}, view{n}.Entry(m.Receiver()))
 }
 
 // RouteTo is Route for a message whose receiver was looked up a moment ago. r is nil if it is not
-// in the directory. It implements [actors.Remote].
-func (n *Mesh) RouteTo(r *actors.Registration, m *performatives.Message) error {
-	return n.route(m, entryOf(r), nil, 0, nil)
+// in the directory, and from if the sender is to be looked up. It implements [actors.Remote].
+func (n *Mesh) RouteTo(from, r *actors.Registration, m *performatives.Message) error {
+	return n.route(transit{m: m, sender: from}, entryOf(r))
+}
+
+// transit is a message that the node routes, with what it knows of the way so far.
+type transit struct {
+	m      *performatives.Message
+	sender *actors.Registration // of this process, as found a moment ago; nil: it is to be looked up
+	from   *nodeLink            // to the node that has sent it; nil for a message of this node
+	waited time.Duration        // since it was decided on last
+	giveUp func(error)          // is called if a message of this node that has waited is not routed in the end; nil tells the sender
 }
 
 // maxDecisions is how often one message is decided on, at most, because what the node knows changes
 // between a decision and the act.
 const maxDecisions = 4
 
-// route acts on the decision about a message to the agent of an entry. from is the link to the node
-// that has sent it, nil for a message of this node. The message has waited since the last decision.
-// The error is a [*performatives.Refusal], which is not counted yet. A message that waits again is
-// not an error: giveUp is called if one of this node cannot be routed in the end. Nil tells the
-// sender.
-func (n *Mesh) route(m *performatives.Message, to route.Entry, from *nodeLink, waited time.Duration, giveUp func(error)) (err error) {
+// route acts on the decision about a message to the agent of an entry. The error is a
+// [*performatives.Refusal], which is not counted yet. A message that waits again is not an error.
+func (n *Mesh) route(t transit, to route.Entry) (err error) {
 	for range maxDecisions {
-		d := n.decide(view{n}, to, m, way(from), waited)
-		if d.Do == route.Wait && n.routeLater(m, from, waited, d.Limit, giveUp) {
+		d := n.decide(view{n}, to, t.m, way(t.from), t.waited)
+		if d.Do == route.Wait && n.routeLater(t, d.Limit) {
 			return nil
 		}
 		if d.Learn != route.Nothing && d.Do != route.Wait {
-			n.cluster.heard.note(m.Sender(), heardOver{from, d.Learn})
+			n.cluster.heard.note(t.m.Sender(), heardOver{t.from, d.Learn})
 		}
 		if d.Do == route.Wait || d.Do == route.Refuse {
-			return m.Refused(d.Why.Code, d.Why.Text)
+			return t.m.Refused(d.Why.Code, d.Why.Text)
 		}
 		var changed bool
-		if changed, err = n.act(m, d, from); !changed {
+		if changed, err = n.act(t, d); !changed {
 			return err
 		}
-		to = view{n}.Entry(m.Receiver())
+		to = view{n}.Entry(t.m.Receiver())
 	}
 	return err
 }
@@ -65,11 +71,11 @@ const (
 )
 
 // routeLater is route for a message after a wait that is twice as long as its last one: zero at
-// first. An error is told to its sender, or to giveUp. It reports false if the next wait would be
-// longer than limit, too many messages wait, or the node stops.
-func (n *Mesh) routeLater(m *performatives.Message, from *nodeLink, waited, limit time.Duration, giveUp func(error)) bool {
-	next := max(firstWait, 2*waited)
-	if next > limit || n.placer.ctx.Err() != nil {
+// first. It reports false if the next wait would be longer than limit, too many messages wait, or
+// the node stops.
+func (n *Mesh) routeLater(t transit, limit time.Duration) bool {
+	t.sender, t.waited = nil, max(firstWait, 2*t.waited)
+	if t.waited > limit || n.placer.ctx.Err() != nil {
 		return false
 	}
 	if n.waiting.Add(1) > maxWaiting {
@@ -77,18 +83,18 @@ func (n *Mesh) routeLater(m *performatives.Message, from *nodeLink, waited, limi
 		return false
 	}
 	n.System.Work(func() {
-		n.placer.pause(n.placer.ctx, next)
+		n.placer.pause(n.placer.ctx, t.waited)
 		n.waiting.Add(-1)
-		if from != nil {
-			from.receive(m, next)
+		if t.from != nil {
+			t.from.receive(t.m, t.waited)
 			return
 		}
-		switch err := n.route(m, view{n}.Entry(m.Receiver()), nil, next, giveUp); {
+		switch err := n.route(t, view{n}.Entry(t.m.Receiver())); {
 		case err == nil:
-		case giveUp != nil:
-			giveUp(err)
+		case t.giveUp != nil:
+			t.giveUp(err)
 		default:
-			n.System.RefuseCopy(m.Receiver(), m, wire.AsRefusal(err))
+			n.System.RefuseCopy(t.m.Receiver(), t.m, wire.AsRefusal(err))
 		}
 	})
 	return true
@@ -97,7 +103,8 @@ func (n *Mesh) routeLater(m *performatives.Message, from *nodeLink, waited, limi
 // act acts on a decision, except for those to refuse a message or to have it wait. It reports
 // whether the decision was out of date: an agent comes, stops or moves at that moment, or a link
 // has ended.
-func (n *Mesh) act(m *performatives.Message, d route.Decision, from *nodeLink) (changed bool, err error) {
+func (n *Mesh) act(t transit, d route.Decision) (changed bool, err error) {
+	m, from := t.m, t.from
 	switch d.Do { //nolint:exhaustive // Send is below, and the others are the caller's
 	case route.Broadcast:
 		return false, n.broadcast(m, from != nil)
@@ -131,12 +138,12 @@ func (n *Mesh) act(m *performatives.Message, d route.Decision, from *nodeLink) (
 	case d.Do == route.Pass:
 		err = l.Send(m.Forward())
 	case d.Entry.Agent != nil:
-		err = l.SendTo(m, d.Entry.Agent.ID(), relay.Unchanged)
+		err = l.SendTo(m, t.sender, d.Entry.Agent.ID(), relay.Unchanged)
 	default:
 		if d.First {
 			l.cluster.heard.note(m.Receiver(), heardOver{l, route.Nothing})
 		}
-		err = l.SendTo(m, m.Receiver(), relay.Unchanged)
+		err = l.SendTo(m, t.sender, m.Receiver(), relay.Unchanged)
 	}
 	return err != nil && l.Ended(), err
 }

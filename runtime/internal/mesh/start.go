@@ -87,7 +87,7 @@ func (n *Mesh) Join(o Options, all []*codons.Codon, log *slog.Logger) error {
 			}
 			return s, nil
 		},
-		Link: nodelink.Options{Tables: HashesOf(all...)}, Timeout: o.LinkTimeout, Pause: n.System.Pause, Logger: n.System.Logger(),
+		Link: nodelink.Options{Tables: HashesOf(all...)}, Timeout: o.LinkTimeout, Logger: n.System.Logger(),
 	})
 	if err != nil {
 		return err
@@ -209,15 +209,16 @@ func (c linkHandler) Connected(peer cluster.Incarnation, differ []string) {
 }
 
 // Received routes a message of another node.
-func (c linkHandler) Received(peer cluster.Incarnation, m *performatives.Message) {
+func (c linkHandler) Received(peer cluster.Incarnation, m *performatives.Message) (pause time.Duration) {
 	switch l := c.linkTo(peer); {
 	case l == nil:
 		_ = c.node.Relay.Refuse(m, errNodeGone)
 	case m.Protocol() == PlacementProtocol && m.Sender().Is(performatives.AgentID(peer.Name)) && m.Forwards() == 0: // the node itself has sent it
 		c.node.placer.handleNote(l, m)
 	default:
-		l.receive(m, 0)
+		return l.receive(m, 0)
 	}
+	return 0
 }
 
 // Undelivered handles a message that was not delivered to another node.

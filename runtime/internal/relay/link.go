@@ -129,20 +129,24 @@ func (l *Link) receive(p passage, on func(*performatives.Message) error) error {
 	return err
 }
 
-// SendTo passes a message on to an agent of the peer. form returns the form in which the peer gets
-// it. The error is a [*performatives.Refusal].
-func (l *Link) SendTo(m *performatives.Message, to performatives.AgentID, form func(*performatives.Message) *performatives.Message) error {
-	via, here := l.relay.whereIs(m.Sender())
-	unsent, err := l.relay.pass(passage{message: m, from: party{m.Sender(), via}, to: party{to, l}, here: here}, func(m *performatives.Message) error {
-		return l.out.Send(form(m))
-	})
+// SendTo passes a message on to an agent of the peer. from is the sender, an agent of this process;
+// nil: it is looked up. form returns the form in which the peer gets the message. The error is a
+// [*performatives.Refusal].
+func (l *Link) SendTo(
+	m *performatives.Message, from *actors.Registration, to performatives.AgentID, form func(*performatives.Message) *performatives.Message,
+) error {
+	p := passage{message: m, from: party{id: m.Sender()}, to: party{to, l}, here: from}
+	if from == nil {
+		p.from.via, p.here = l.relay.whereIs(m.Sender())
+	}
+	unsent, err := l.relay.pass(p, func(m *performatives.Message) error { return l.out.Send(form(m)) })
 	switch {
 	case err == nil && unsent != nil: // its record was ended meanwhile: the sender was told so
 		_ = l.relay.Refuse(m, unsent)
 	case err != nil && m.Protocol() != "" && errors.Is(err, performatives.CodeInvalidPayload):
 		// The sender gets the error, but a conversation whose last message it was has ended.
 		if s := l.substitute(m, err); s != nil {
-			_ = l.SendTo(s, to, form) // the error is that the link has ended, and with it the conversation
+			_ = l.SendTo(s, from, to, form) // the error is that the link has ended, and with it the conversation
 		}
 	}
 	return err

@@ -16,6 +16,9 @@ type Link interface {
 	Ended() bool
 	// Gone is the text for those who send to a node whose link has ended.
 	Gone() string
+	// Leads reports whether the directory has an agent at the node, which was heard over no other
+	// link since.
+	Leads(performatives.AgentID) bool
 }
 
 // Entry is what the directory says of an agent. The zero value says that it is not there.
@@ -238,6 +241,9 @@ func hear(v View, m *performatives.Message, from Link, waited time.Duration) (le
 	// It is of an earlier run, which that node has handed over, or of the next one, of which that
 	// node has yet to tell.
 	if m.Activation() != 0 && m.Activation() < run.Number || m.Activation() > run.Number && run.Offered {
+		return Nothing, d
+	}
+	if from.Leads(sender) {
 		return Nothing, d
 	}
 	e := v.Entry(sender)

@@ -2,6 +2,7 @@ package route
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,11 +15,14 @@ import (
 type link struct {
 	name  string
 	ended bool
+	leads []performatives.AgentID
 }
 
 func (l *link) Ended() bool    { return l.ended }
 func (l *link) Gone() string   { return "the node " + l.name + " of the agent cannot be reached" }
 func (l *link) String() string { return l.name }
+
+func (l *link) Leads(id performatives.AgentID) bool { return slices.Contains(l.leads, id) }
 
 // known is a [View] of one node with two others, n2 and n3. The fields are about the agent "to",
 // but for those whose names say that they are about the sender.
@@ -285,6 +289,14 @@ func decideAll(t *testing.T, from Link, rows []row) {
 		d := Decide(&r.view, r.view.entry, r.m.message(t), from, r.waited)
 		if got := shown(d); got != r.want {
 			t.Errorf("%s: %s, want %s", r.name, got, r.want)
+		}
+		if l, ok := from.(*link); ok && r.view.sender.Home == l && r.view.sender.Link == l { // then the sender needs no look in the directory
+			view := r.view
+			l.leads, view.sender = []performatives.AgentID{"asker"}, here
+			if got := shown(Decide(&view, view.entry, r.m.message(t), l, r.waited)); got != r.want && r.m != passedOn {
+				t.Errorf("%s, of a sender to which the link leads: %s, want %s", r.name, got, r.want)
+			}
+			l.leads = nil
 		}
 		if d.Do == Deliver && d.Entry.Agent == nil {
 			t.Errorf("%s: nobody to deliver to", r.name)

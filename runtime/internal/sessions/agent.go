@@ -70,7 +70,7 @@ func (a *Agent) Deliver(m *performatives.Message) error {
 			return nil
 		}
 	}
-	return a.link.SendTo(m, a.id, a.Labelled)
+	return a.link.SendTo(m, nil, a.id, a.Labelled)
 }
 
 // maxHeld is the largest number of answers that wait for an adoption.
@@ -95,7 +95,7 @@ func (a *Agent) Release() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, m := range a.held {
-		if err := a.link.SendTo(m, a.id, a.Labelled); err != nil {
+		if err := a.link.SendTo(m, nil, a.id, a.Labelled); err != nil {
 			a.link.node.System.DeadLetter(string(a.id), m, wire.AsRefusal(err).Code)
 		}
 	}

@@ -147,7 +147,8 @@ func linkOf(s *wire.Session) *link { return s.Value().(*link) }
 // agents.
 func (p *Peers) Receive(s *wire.Session, m *performatives.Message) error {
 	l := linkOf(s)
-	l.pause(p.node.System.Pause(m))
+	receiver, _ := p.node.System.Find(m.Receiver())
+	l.pause(p.node.System.Pause(m, receiver))
 	agent, err := p.speaker(l, m)
 	if err != nil {
 		return p.node.Relay.Refuse(m, err)

@@ -199,7 +199,7 @@ func (u *Uplink) Deliver(m *performatives.Message) error {
 	if !u.node.Knows(m.Sender()) && !u.node.System.HasRun(m.Sender()) {
 		return u.node.System.Deliver(m.Receiver(), m) // which says why it cannot
 	}
-	return l.SendTo(m, m.Receiver(), relay.Unchanged)
+	return l.SendTo(m, nil, m.Receiver(), relay.Unchanged)
 }
 
 var _ wire.Handler = (*Uplink)(nil)
