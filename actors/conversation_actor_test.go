@@ -603,3 +603,36 @@ func TestRemovedConversationKeepsNoOther(t *testing.T) {
 		t.Errorf("removed %+v of %v", e, all)
 	}
 }
+
+// A conversation that has ended keeps no entry of its peer, which may be an agent that stops.
+func TestEndedConversationKeepsNoPeer(t *testing.T) {
+	for name, inTurn := range map[string]bool{"in its turn": true, "in between": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &recording{key: Key{ID: "c", Peer: "a", Initiator: true}}
+				s, self := recordingSystem(t, Options{}, map[performatives.ConversationID]*recording{"c": c})
+				c.start = func() {
+					m := recordedMessage(t, "other", "m", performatives.Normal).Readdressed("a", "a")
+					if err := c.actor.Send(m); err != nil || c.actor.peer == nil {
+						t.Errorf("its message goes to %v: %v", c.actor.peer, err)
+					}
+					if inTurn {
+						self.End(c, nil)
+					}
+				}
+				if err := self.Begin(c); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				self.End(c, nil)
+				synctest.Wait()
+				if c.actor.peer != nil {
+					t.Errorf("it keeps %v", c.actor.peer.ID())
+				}
+				if err := s.Stop(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
