@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
+	"github.com/ribosome-agents/ribosome/internal/expiring"
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -178,12 +179,11 @@ func (s *Sealer) fresh(c claims, now time.Time) error {
 	case issued.Before(s.started.Add(-s.opts.Skew).Truncate(time.Second)):
 		return refused(performatives.CodeSealExpired, "the payload was sealed before the agent began, which cannot know whether it has come before")
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch isNew, room := s.seen.note(string(c.Message.Sender.Fold())+"\n"+c.ID, until, now); {
-	case !isNew:
+	key, after := s.seen.Key(string(c.Message.Sender.Fold()), c.ID), until.Add(1) // it is accepted at until, too
+	switch _, result := s.seen.Add(key, expiring.NoOwner, struct{}{}, now, after); {
+	case result == expiring.Known:
 		return refused(performatives.CodeReplayed, "")
-	case !room:
+	case result == expiring.Full:
 		return refused(performatives.CodeBusy, "%d sealed payloads are remembered until they expire, and there is no room for more", s.opts.MaxSeen)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/expiring"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -60,8 +61,8 @@ type Options struct {
 	// JSON. Zero means DefaultMaxBytes.
 	MaxBytes int
 
-	// MaxSeen is how many sealed payloads are remembered until they expire, so that none is taken
-	// twice. Further ones are refused as busy. Zero means DefaultMaxSeen.
+	// MaxSeen is how many sealed payloads are remembered until they expire, or a third longer,
+	// so that none is taken twice. Further ones are refused as busy. Zero means DefaultMaxSeen.
 	MaxSeen int
 
 	// MaxAgents is the number of agents whose keys are remembered. Zero means DefaultMaxAgents.
@@ -109,7 +110,7 @@ type Sealer struct {
 	version   int64
 	statement string
 	registry  *registry
-	seen      seen
+	seen      *expiring.Map[struct{}] // the ids of the payloads that were opened, until they have expired anyway
 }
 
 // New returns the sealer of an agent. The error names the invalid option.
@@ -124,8 +125,9 @@ func New(o Options) (*Sealer, error) {
 	}
 	s := &Sealer{
 		opts: o, plain: make(map[performatives.AgentID]bool), started: o.Now(), keys: o.Keys, registry: r,
-		seen: seen{max: o.MaxSeen, ids: make(map[string]struct{})},
+		seen: expiring.New[struct{}](o.MaxSeen),
 	}
+	s.seen.Close() // it has no timer: Options.Now is its clock
 	for _, id := range o.PlainPeers {
 		s.plain[id.Fold()] = true
 	}
