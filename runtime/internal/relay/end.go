@@ -77,11 +77,9 @@ func (r *Relay) Abandon(m *performatives.Message) {
 	case t == nil && (!p.to.behind(Node) || r.system.Conversing(m.Sender(), m.ConversationID(), m.Receiver())):
 		return
 	case t == nil:
-		n, err := r.openLocked(p, time.Now)
-		if err != nil || n.record == nil {
+		if t, _ = r.openLocked(p, time.Now); t == nil {
 			return
 		}
-		t = n.record
 		for _, k := range t.keys {
 			if k.worker != "" { // the asker may ask on in the conversation
 				r.unreferLocked(t, k)
@@ -176,7 +174,7 @@ func (r *Relay) lastMessagesLocked(t *record, why performatives.Failure, gone []
 			all = append(all, ending{m, t.asker})
 		}
 	}
-	if t.asked.Performative() == performatives.ActCancel || !r.reachesLocked(t.worker, gone) {
+	if canceled := t.asked.Performative() == performatives.ActCancel && t.refused < t.passed; canceled || !r.reachesLocked(t.worker, gone) {
 		return all
 	}
 	reason := cmp.Or(why.ErrorText, why.ErrorCode.Traits().Text)

@@ -2,12 +2,12 @@ package relay
 
 import (
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 )
 
 // maxTombstones is the largest number of ended records that are kept because a late reply may come.
@@ -22,27 +22,16 @@ type passage struct {
 	here     *actors.Registration  // of the party of this process, of the sender if both are; not needed with as; nil if it is not in the directory
 }
 
-// noted is what note did about a message, to be taken back if the message cannot be passed on.
-type noted struct {
-	record  *record // nil: there is nothing to take back
-	message *performatives.Message
-	ended   bool
-
-	// These are of the record before.
-	round    // zero: it began with the message
-	progress *machine.Progress
-}
-
-// note notes a message before it is passed on, because its receiver may act on it at once. The
-// error is a [*performatives.Refusal]: the session is over, too many requests are open, or the
-// asker was told an end before. note calls now only if the message opens a record or expects a
-// reply.
-func (r *Relay) note(p passage, now func() time.Time) (noted, error) {
+// note finds or opens the record of a message, nil for none. It notes a message of the asker before
+// that is passed on, because its receiver may act on it at once; see settle. The error is a
+// [*performatives.Refusal]: the session is over, too many requests are open, or the asker was told
+// an end before. note calls now only if the message opens a record or expects a reply.
+func (r *Relay) note(p passage, now func() time.Time) (*record, error) {
 	begins := r.begins(p)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if p.from.lost() || p.to.lost() {
-		return noted{}, p.message.Refused(performatives.CodeStopped, "the connection to the agent has closed")
+		return nil, p.message.Refused(performatives.CodeStopped, "the connection to the agent has closed")
 	}
 	t := r.findLocked(p)
 	switch {
@@ -52,34 +41,57 @@ func (r *Relay) note(p passage, now func() time.Time) (noted, error) {
 			own = 1
 		}
 		if !m.Performative().ExpectsReply() || m.InReplyTo() != "" || m.Performative() == performatives.ActCancel {
-			return noted{}, nil
+			return nil, nil //nolint:nilnil // it has no record
 		}
-		return noted{}, r.roomLocked(nil, p, own) // a conversation of an agent of this process takes room of the session
+		return nil, r.roomLocked(nil, p, own) // a conversation of an agent of this process takes room of the session
 	case t == nil:
 		return r.openLocked(p, now)
 	case t.tombstone && t.roleOf(p.message) == machine.Responder:
-		return noted{}, p.message.Refused(performatives.CodeConversationEnded, "the asker was told an end before")
+		return nil, p.message.Refused(performatives.CodeConversationEnded, "the asker was told an end before")
 	case t.tombstone && begins: // its keys become the new record's, but for that of a CANCEL by the node
 		return r.openLocked(p, now)
 	case t.tombstone:
 		if t.knows(p.message.ID()) {
 			r.removeLocked(t)
 		}
-		return noted{}, nil
+		return nil, nil //nolint:nilnil // it has no record
 	case t.latest == p.message: // it was noted at the namespace that it is for
-		return noted{}, nil
+		return nil, nil //nolint:nilnil // it has no record
+	case t.roleOf(p.message) == machine.Responder:
+		return t, nil
 	}
-	n := noted{record: t, message: p.message, round: t.round, progress: t.progress}
-	if p.message.Performative().ExpectsReply() && t.roleOf(p.message) == machine.Initiator {
+	if p.message.Performative().ExpectsReply() {
 		if err := r.roomLocked(t, p, 0); err != nil {
-			return noted{}, err
+			return nil, err
 		}
 		r.askLocked(t, p.message, now)
 	}
-	if n.ended = t.observe(p.message); n.ended {
+	r.observeLocked(t, p.message)
+	return t, nil
+}
+
+// settle notes the outcome of a message of a record. One of the worker is noted only when it was
+// passed on. One of the asker that was not is a refused copy. settle reports whether the record was
+// ended meanwhile, and its parties were told of the end.
+func (r *Relay) settle(t *record, m *performatives.Message, unsent error) (told bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	answer := t.roleOf(m) == machine.Responder
+	switch {
+	case t.tombstone:
+		return true
+	case unsent == nil && answer && t.latest != m:
+		r.observeLocked(t, m)
+	case unsent != nil && t.asked == m && t.copyRefused(wire.AsRefusal(unsent).Code):
 		r.removeLocked(t)
 	}
-	return n, nil
+	return false
+}
+
+func (r *Relay) observeLocked(t *record, m *performatives.Message) {
+	if t.observe(m) {
+		r.removeLocked(t)
+	}
 }
 
 func (p party) is(other party) bool { return p.via == other.via && p.id.Is(other.id) }
@@ -157,10 +169,10 @@ func (l *Link) AskersOf(worker performatives.AgentID, id performatives.MessageID
 	return all
 }
 
-// openLocked begins a record.
-func (r *Relay) openLocked(p passage, now func() time.Time) (noted, error) {
+// openLocked begins a record. It returns nil for a notice, which has none.
+func (r *Relay) openLocked(p passage, now func() time.Time) (*record, error) {
 	if err := r.roomLocked(nil, p, 0); err != nil {
-		return noted{}, err
+		return nil, err
 	}
 	m := p.message
 	t := &record{asker: p.from, worker: p.to, as: p.as, named: p.named, first: m, round: round{asked: m}}
@@ -175,7 +187,7 @@ func (r *Relay) openLocked(p passage, now func() time.Time) (noted, error) {
 		t.codon, t.progress = table.codon, table.begin
 	}
 	if t.observe(m) {
-		return noted{}, nil // a notice
+		return nil, nil //nolint:nilnil // it has no record
 	}
 	r.listLocked(t)
 	r.referLocked(t, recordKey{string(m.ConversationID()), t.asker.id, t.worker.id})
@@ -183,7 +195,7 @@ func (r *Relay) openLocked(p passage, now func() time.Time) (noted, error) {
 		r.referLocked(t, recordKey{string(m.ConversationID()), t.asker.id, t.as})
 	}
 	r.askLocked(t, m, now)
-	return noted{record: t, message: m}, nil
+	return t, nil
 }
 
 // key is that of Relay.of.
@@ -244,45 +256,6 @@ func (r *Relay) roomLocked(t *record, p passage, own int) error {
 		}
 	}
 	return nil
-}
-
-// takeBack undoes the effect of a message on its record, because the message could not be passed
-// on. It reports false if the conversation was ended in the meantime, and its parties were told of
-// the end.
-func (r *Relay) takeBack(n noted) bool {
-	t := n.record
-	if t == nil {
-		return true
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch {
-	case t.tombstone:
-		return false
-	case n.asked == nil:
-		r.removeLocked(t)
-		return true
-	case n.ended: // it goes on, or the end of a session in between is told
-		t.gone = false
-		for _, k := range t.keys {
-			r.index[k] = t
-		}
-		r.listLocked(t)
-		r.scheduleLocked(t, t.due)
-		if t.asker.lost() || t.worker.lost() {
-			r.finishLocked([]*record{t}, Disconnected)
-		}
-	case t.gone:
-		return true
-	}
-	if t.latest == n.message { // else later messages count on it
-		t.progress, t.latest = n.progress, nil
-		t.ids = slices.DeleteFunc(t.ids, func(id performatives.MessageID) bool { return id == n.message.ID() })
-	}
-	if t.asked == n.message { // else a later request has its place
-		r.setRoundLocked(t, n.round)
-	}
-	return true
 }
 
 // Busy reports whether an agent behind the link has an open record.

@@ -89,17 +89,40 @@ func (d *recordsFixture) party(id p.AgentID) party {
 
 func (d *recordsFixture) clock() time.Time { return d.now }
 
-func (d *recordsFixture) note(m *p.Message) (noted, error) {
-	return d.Relay.note(passage{message: m, from: d.party(m.Sender()), to: d.party(m.Receiver())}, d.clock)
+// passes has the relay pass on a message, by a function that has no effect.
+func (d *recordsFixture) passes(m *p.Message) error { return d.passesAs(d.passage(m)) }
+
+// fails has the relay pass on a message, which is refused when meanwhile has returned. told reports
+// whether the parties of the record were told of its end, and the sender of nothing else.
+func (d *recordsFixture) fails(m *p.Message, code p.Code, meanwhile func()) (told bool) {
+	d.t.Helper()
+	unsent, err := d.pass(d.passage(m), func(m *p.Message) error {
+		meanwhile()
+		return m.Refused(code, "")
+	})
+	if !errors.Is(unsent, code) {
+		d.t.Errorf("%s: %v, want %s", m.ID(), unsent, code)
+	}
+	return err == nil
 }
 
-func (d *recordsFixture) must(m *p.Message) noted {
+func (d *recordsFixture) passage(m *p.Message) passage {
+	return passage{message: m, from: d.party(m.Sender()), to: d.party(m.Receiver())}
+}
+
+func (d *recordsFixture) passesAs(on passage) error {
+	t, err := d.note(on, d.clock)
+	if t != nil {
+		d.settle(t, on.message, nil)
+	}
+	return err
+}
+
+func (d *recordsFixture) must(m *p.Message) {
 	d.t.Helper()
-	n, err := d.note(m)
-	if err != nil {
+	if err := d.passes(m); err != nil {
 		d.t.Fatalf("%s: %v", m.ID(), err)
 	}
-	return n
 }
 
 // ends returns what the parties of ended records were told since the last call: the askers a
@@ -218,7 +241,7 @@ func TestRecordsWithOneConversationID(t *testing.T) {
 func TestRecordsAreBounded(t *testing.T) {
 	d := newRecordsFixture(t)
 	ask := func(i int) error {
-		_, err := d.note(act(t, fmt.Sprint("q", i), p.ActRequest, func(e *p.Envelope) { e.ConversationID = p.ConversationID(fmt.Sprint(i)) }))
+		err := d.passes(act(t, fmt.Sprint("q", i), p.ActRequest, func(e *p.Envelope) { e.ConversationID = p.ConversationID(fmt.Sprint(i)) }))
 		return err
 	}
 	for i := range testLimits.Open {
@@ -244,7 +267,7 @@ func TestRecordsBoundLongRequests(t *testing.T) {
 			e.ConversationID, e.Payload = p.ConversationID(conversation), p.TaskRequest{TaskType: "t", Description: strings.Repeat("x", length)}
 		})
 		m.Weigh()
-		if _, err := d.note(m); !errors.Is(err, want) {
+		if err := d.passes(m); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", id, err, want)
 		}
 	}
@@ -363,7 +386,7 @@ func TestAbandonedRequest(t *testing.T) {
 		d.wantOpen(0)
 		d.Abandon(q)
 		d.wantEnds()
-		if _, err := d.note(act(t, "late", p.ActInform, func(e *p.Envelope) { e.Sender, e.Receiver, e.InReplyTo = "bob", "ann", "q" })); !errors.Is(err, p.CodeConversationEnded) {
+		if err := d.passes(act(t, "late", p.ActInform, func(e *p.Envelope) { e.Sender, e.Receiver, e.InReplyTo = "bob", "ann", "q" })); !errors.Is(err, p.CodeConversationEnded) {
 			t.Errorf("%s: a late reply: %v", name, err)
 		}
 	}
@@ -466,7 +489,7 @@ func TestRecordOfABroadcast(t *testing.T) {
 		for _, lost := range []bool{false, true} {
 			d := newRecordsFixture(t)
 			m := act(t, "q", p.ActRequest, func(e *p.Envelope) { e.Receiver = "" })
-			if _, err := d.Relay.note(passage{message: m, from: d.ann, to: d.bob}, d.clock); err != nil {
+			if err := d.passesAs(passage{message: m, from: d.ann, to: d.bob}); err != nil {
 				t.Fatal(err)
 			}
 			if d.wantOpen(1); lost {
@@ -501,48 +524,86 @@ func TestRecordsAreOrderedByDeadline(t *testing.T) {
 	})
 }
 
-// A message that could not be passed on is taken back: its record, its place as the latest request,
-// or its end.
-func TestRecordsTakeBack(t *testing.T) {
+// A request that could not be passed on has no record. An answer that could not has not been given,
+// and the record goes on, whatever comes meanwhile.
+func TestRecordOfWhatFails(t *testing.T) {
 	d := newRecordsFixture(t)
-	if !d.takeBack(d.must(act(t, "q", p.ActRequest, nil))) {
-		t.Error("the asker was told")
-	}
-	d.wantOpen(0)
-	d.must(act(t, "q", p.ActTaskRequest, nil))
-	further := d.must(act(t, "x", p.ActCancel, nil))
-	if !d.takeBack(further) {
-		t.Error("the asker was told")
-	}
-	last := act(t, "l", p.ActFailure, nil)
-	for range 2 {
-		n := d.must(last)
-		if d.wantOpen(0); !d.takeBack(n) {
-			t.Error("the asker was told")
+	nothing := func() {}
+	fails := func(m *p.Message, code p.Code, open int) {
+		t.Helper()
+		if d.fails(m, code, nothing) {
+			t.Errorf("%s: the parties were told", m.ID())
 		}
-		d.wantOpen(1)
+		d.wantOpen(open)
 	}
-	n := d.must(last)
-	d.bob.via.EndRecords(Disconnected) // which finds no open record
-	d.wantEnds()
-	d.takeBack(n)
-	d.wantEnds("q disconnected")
-	if !d.takeBack(noted{}) {
-		t.Error("nothing was noted, and somebody was told")
+	fails(act(t, "q", p.ActRequest, nil), p.CodeBusy, 0)
+	d.must(act(t, "q", p.ActTaskRequest, nil))
+	last := act(t, "l", p.ActFailure, nil)
+	fails(last, p.CodeBusy, 1)
+	fails(last, p.CodeBusy, 1)
+	if d.must(last); d.Open() != 0 {
+		t.Error("the answer is sent again, and the record is open")
 	}
+	d.must(act(t, "q", p.ActTaskRequest, nil))
+	fails(act(t, "x", p.ActCancel, nil), p.CodeBusy, 1)
+	if d.fails(last, p.CodeBusy, func() { d.bob.via.EndRecords(Disconnected) }) != true {
+		t.Error("the asker is told twice")
+	}
+	d.wantEnds("x disconnected")
+}
+
+// A worker that has not got the asker's CANCEL gets one at the deadline. One that has gets none.
+func TestWorkerGetsCancelOnce(t *testing.T) {
+	for _, refused := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			d := newRecordsFixture(t)
+			d.must(act(t, "q", p.ActTaskRequest, nil))
+			cancel, want := act(t, "x", p.ActCancel, nil), []string{"x timeout"}
+			if refused {
+				d.fails(cancel, p.CodeBusy, func() {})
+				want = []string{"cancel q", "x timeout"}
+			} else {
+				d.must(cancel)
+			}
+			time.Sleep(time.Hour)
+			synctest.Wait()
+			d.wantEnds(want...)
+			d.stop()
+		})
+	}
+}
+
+// An answer is noted once, also where its receiver answers it before its sender has returned.
+func TestRecordOfAnswerAndNext(t *testing.T) {
+	d := newRecordsFixture(t)
+	d.must(act(t, "q", p.ActCFP, nil))
+	passTwice := func(m *p.Message) { // as a namespace and a session do
+		t.Helper()
+		if _, err := d.pass(d.passage(m), d.passes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	passTwice(act(t, "a", p.ActPropose, func(e *p.Envelope) { e.Sender, e.Receiver, e.InReplyTo = "bob", "ann", "q" }))
+	d.must(act(t, "y", p.ActAcceptProposal, func(e *p.Envelope) { e.Sender, e.Receiver = "ann", "bob" }))
+	d.wantOpen(1)
+	d.must(act(t, "r", p.ActInformResult, nil))
+	d.wantOpen(0)
+	request := act(t, "q", p.ActRequest, nil)
+	d.must(request)
+	d.must(act(t, "q", p.ActRequest, nil))
+	passTwice(request.RefuseCopy("bob", p.Stamp{ID: "s", Time: epoch}, &p.Refusal{Code: p.CodeBusy}))
+	d.wantOpen(1) // the other copy may have arrived
 }
 
 // A record whose message fails to be passed on while its session ends was told, and the failure is
 // nobody's.
-func TestTakeBackAfterTheEnd(t *testing.T) {
+func TestFailureAfterTheEnd(t *testing.T) {
 	d := newRecordsFixture(t)
-	n := d.must(act(t, "q", p.ActRequest, nil))
-	d.bob.via.EndRecords(Disconnected)
-	if d.takeBack(n) {
+	if !d.fails(act(t, "q", p.ActRequest, nil), p.CodeStopped, func() { d.bob.via.EndRecords(Disconnected) }) {
 		t.Error("it is told twice")
 	}
 	d.wantEnds("q disconnected")
-	if _, err := d.note(act(t, "r", p.ActRequest, nil)); !errors.Is(err, p.CodeStopped) {
+	if err := d.passes(act(t, "r", p.ActRequest, nil)); !errors.Is(err, p.CodeStopped) {
 		t.Errorf("a request to the lost session: %v", err)
 	}
 }
@@ -593,7 +654,7 @@ func TestRecordWithRefusedCopies(t *testing.T) {
 				if c.open != 0 || !here {
 					continue
 				}
-				if _, err := d.note(act(t, "late", p.ActInform, func(e *p.Envelope) { e.Sender, e.Receiver, e.InReplyTo = "bob", "ann", "q" })); !errors.Is(err, p.CodeConversationEnded) {
+				if err := d.passes(act(t, "late", p.ActInform, func(e *p.Envelope) { e.Sender, e.Receiver, e.InReplyTo = "bob", "ann", "q" })); !errors.Is(err, p.CodeConversationEnded) {
 					t.Errorf("a late reply: %v", err) // the message may have been written
 				}
 			}
@@ -613,7 +674,7 @@ func TestAskerIsToldOnce(t *testing.T) {
 				d := newRecordsFixture(t)
 				ask := func(id string) { d.must(act(t, id, p.ActRequest, func(e *p.Envelope) { e.ReplyWith = "w" + id })) }
 				answer := func(ref string) error {
-					_, err := d.note(act(t, "a", p.ActInform, func(e *p.Envelope) {
+					err := d.passes(act(t, "a", p.ActInform, func(e *p.Envelope) {
 						e.Sender, e.Receiver, e.InReplyTo, e.ConversationID = "bob", "ann", ref, "other"
 					}))
 					return err
@@ -665,15 +726,15 @@ func TestReceiptOfTheLost(t *testing.T) {
 			e.Sender, e.Receiver, e.InReplyTo, e.ConversationID = "bob", "ann", to, p.ConversationID(conversation)
 		})
 	}
-	if _, err := d.note(reply(withdrawn, "other")); !errors.Is(err, p.CodeConversationEnded) {
+	if err := d.passes(reply(withdrawn, "other")); !errors.Is(err, p.CodeConversationEnded) {
 		t.Errorf("the receipt: %v", err)
 	}
 	again := act(t, "q", p.ActRequest, nil)
 	d.must(again)
-	if _, err := d.note(reply(withdrawn, string(again.ConversationID()))); !errors.Is(err, p.CodeConversationEnded) {
+	if err := d.passes(reply(withdrawn, string(again.ConversationID()))); !errors.Is(err, p.CodeConversationEnded) {
 		t.Errorf("the receipt after the request was sent again: %v", err)
 	}
-	if _, err := d.note(reply("q", string(again.ConversationID()))); err != nil {
+	if err := d.passes(reply("q", string(again.ConversationID()))); err != nil {
 		t.Errorf("the answer to the request that was sent again: %v", err)
 	}
 }
@@ -823,7 +884,7 @@ func TestRecordForTheNameIsSilent(t *testing.T) {
 	m := act(t, "q", p.ActQueryCapabilities, func(e *p.Envelope) {
 		e.Receiver, e.Payload = "worker", p.QueryCapabilities{Type: p.QuerySummary}
 	})
-	if _, err := d.Relay.note(passage{message: m, from: d.ann, to: party{id: "worker"}, as: "crm"}, d.clock); err != nil {
+	if err := d.passesAs(passage{message: m, from: d.ann, to: party{id: "worker"}, as: "crm"}); err != nil {
 		t.Fatal(err)
 	}
 	d.wantOpen(1)
@@ -888,7 +949,7 @@ func TestTombstonesAreBounded(t *testing.T) {
 		t.Errorf("%d are kept, with %d deadlines", d.tombstones.Len(), len(d.due))
 	}
 	for i, want := range map[int]bool{0: false, 1: false, 2: true, maxTombstones + 1: true} {
-		_, err := d.note(act(t, "a", p.ActFailure, func(e *p.Envelope) { e.InReplyTo, e.ConversationID = fmt.Sprint(i), "other" }))
+		err := d.passes(act(t, "a", p.ActFailure, func(e *p.Envelope) { e.InReplyTo, e.ConversationID = fmt.Sprint(i), "other" }))
 		if got := errors.Is(err, p.CodeConversationEnded); got != want {
 			t.Errorf("a late reply to %d: %v", i, err)
 		}
@@ -910,7 +971,7 @@ func TestConversationsHaveNoRecord(t *testing.T) {
 	})
 	worker, _ := d.system.Find("worker")
 	for open, m := range []*p.Message{query, act(t, "r", p.ActRequest, func(e *p.Envelope) { e.Receiver = "worker" })} {
-		if _, err := d.Relay.note(passage{message: m, from: d.ann, to: party{id: "worker"}, here: worker}, d.clock); err != nil {
+		if err := d.passesAs(passage{message: m, from: d.ann, to: party{id: "worker"}, here: worker}); err != nil {
 			t.Fatal(err)
 		}
 		d.wantOpen(open) // the REQUEST, for which the agent has no role
@@ -932,7 +993,7 @@ func TestNoteNeedsTheTimeOfRequestsOnly(t *testing.T) {
 		{act(t, "q", p.ActRequest, nil), 1},
 	} {
 		calls = 0
-		if _, err := d.Relay.note(passage{message: m.message, from: d.party(m.message.Sender()), to: d.party(m.message.Receiver())}, clock); err != nil {
+		if _, err := d.note(passage{message: m.message, from: d.party(m.message.Sender()), to: d.party(m.message.Receiver())}, clock); err != nil {
 			t.Fatal(err)
 		}
 		if calls != m.calls {
@@ -969,7 +1030,10 @@ func TestRecordAllocs(t *testing.T) {
 // A tombstone does not keep the memory of the ids, which may be parts of messages.
 func TestTombstoneFreesRecordRoom(t *testing.T) {
 	d := newRecordsFixture(t)
-	record := d.must(act(t, "q", p.ActRequest, nil)).record
+	record, err := d.note(d.passage(act(t, "q", p.ActRequest, nil)), d.clock)
+	if err != nil {
+		t.Fatal(err)
+	}
 	before := &record.keys[0]
 	d.bob.via.EndRecords(Disconnected)
 	d.wantEnds("q disconnected")

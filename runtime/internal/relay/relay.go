@@ -95,18 +95,18 @@ func (r *Relay) partyOf(id performatives.AgentID) party { return party{id, r.Lin
 // of on. err is the one for the sender: nil if the conversation was ended meanwhile, because its
 // parties were told so.
 func (r *Relay) pass(p passage, on func(*performatives.Message) error) (unsent, err error) {
-	noted, err := r.note(p, time.Now)
+	t, err := r.note(p, time.Now)
 	if err != nil {
 		return nil, err
 	}
 	m := p.message
-	if t := noted.record; t != nil && t.as != "" && p.as == "" && !m.Sender().Is(t.asker.id) {
+	if t != nil && t.as != "" && p.as == "" && !m.Sender().Is(t.asker.id) {
 		m = t.voiced(m)
 	}
-	if unsent = on(m); unsent != nil && r.takeBack(noted) {
-		return unsent, unsent
+	if unsent = on(m); t != nil && r.settle(t, p.message, unsent) {
+		return unsent, nil
 	}
-	return unsent, nil
+	return unsent, unsent
 }
 
 // Onward routes a message of an agent of this process that has passed the chain: to the agent to,
