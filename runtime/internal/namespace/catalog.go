@@ -31,22 +31,24 @@ func Within(namespace, id string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// New returns the catalog of the agents of a system.
-func New(s *actors.System) *Catalog { return &Catalog{system: s} }
+// New returns the catalog of the agents of a system. changed is told of agents that may have other
+// actions than before, some time after the changes.
+func New(s *actors.System, changed func(ids []performatives.AgentID)) *Catalog {
+	return &Catalog{system: s, tell: changed, offers: make(map[name][]*Agent)}
+}
 
 // Catalog lists the visible agents, sorted by folded id, and keeps the texts of their capabilities.
 // A change costs what the changed agent offers, and the text of a block of agents at the next
 // summary. The catalog lists no agent until its first use. It is safe for concurrent use.
 type Catalog struct {
 	system *actors.System
+	tell   func(ids []performatives.AgentID)
 	used   atomic.Bool
 
-	mu     sync.Mutex
-	blocks []*block
-	offers map[name][]*Agent // who offers it, sorted by folded id
-
-	watchers map[Watcher]struct{}
-	changed  map[performatives.AgentID]struct{} // of which the watchers are not told yet
+	mu      sync.Mutex
+	blocks  []*block
+	offers  map[name][]*Agent       // who offers it, sorted by folded id
+	changed []performatives.AgentID // which nobody was told of yet
 }
 
 // maxBlock is the number of agents of a block that is divided.
@@ -60,44 +62,51 @@ type block struct {
 
 // name is the name of a topic or of an action.
 type name struct {
-	action bool
+	kind   int // of block.texts
 	folded string
 }
 
+// The kinds of names.
+const (
+	topic = iota
+	action
+)
+
 // Agent is an agent of the catalog. Other goroutines than the owner of Catalog.mu use it only
-// without its texts.
+// without its block.
 type Agent struct {
 	key    performatives.AgentID // folded id
 	id     performatives.AgentID
 	has    performatives.Capabilities
-	offers []offer  // each name once, in the order of has
-	texts  [][]byte // of offers, in the text of the catalog, each with a comma; nil before its first use
+	offers []offer // each name once, in the order of has
+	in     *block
 }
 
 // offer is a capability of one agent.
 type offer struct {
 	name
-	at int // in the topics or the actions of the agent
+	at   int    // in the topics or the actions of the agent
+	text []byte // in the text of the catalog, with a comma
 }
 
 // newAgent returns the entry of a registered agent.
 func newAgent(r *actors.Registration) *Agent {
 	a := &Agent{key: r.ID().Fold(), id: r.ID(), has: r.Describe()}
 	met := make(map[name]bool, len(a.has.Topics)+len(a.has.Actions))
-	add := func(n name, at int) {
+	add := func(n name, at int, value any) {
 		n.folded = performatives.FoldCapability(n.folded)
 		if !met[n] {
 			met[n] = true
-			a.offers = append(a.offers, offer{n, at})
+			a.offers = append(a.offers, offer{n, at, textOf(value)})
 		}
 	}
 	for i, t := range a.has.Topics {
-		add(name{false, t}, i)
+		add(name{topic, t}, i, t)
 	}
 	for i, of := range a.has.Actions {
-		add(name{true, of.Name}, i)
+		of.Extra = withAgent(of.Extra, a.id)
+		add(name{action, of.Name}, i, of)
 	}
-	a.texts = make([][]byte, len(a.offers))
 	return a
 }
 
@@ -114,8 +123,10 @@ func (a *Agent) Has(uri string) bool {
 
 func compareKey(a *Agent, key performatives.AgentID) int { return cmp.Compare(a.key, key) }
 
-// Changed updates the entry of an agent, and has the watchers told if its actions have changed. It
-// is OnList of the node's [actors.Options].
+// burstTime is the time in which changes are told together.
+const burstTime = 100 * time.Millisecond
+
+// Changed updates the entry of an agent. It is OnList of the node's [actors.Options].
 func (c *Catalog) Changed(id performatives.AgentID) {
 	if !c.used.Load() {
 		return // the first use sees the change
@@ -131,11 +142,17 @@ func (c *Catalog) Changed(id performatives.AgentID) {
 		c.addLocked(a)
 		after = a.has.Actions
 	}
-	if len(c.watchers) == 0 || len(before)+len(after) == 0 || reflect.DeepEqual(before, after) {
+	if len(before)+len(after) == 0 || reflect.DeepEqual(before, after) {
 		return
 	}
-	if c.changed[id] = struct{}{}; len(c.changed) == 1 {
-		c.system.AfterFunc(burstTime, c.tell)
+	if c.changed = append(c.changed, id); len(c.changed) == 1 {
+		c.system.AfterFunc(burstTime, func() {
+			c.mu.Lock()
+			ids := c.changed
+			c.changed = nil
+			c.mu.Unlock()
+			c.tell(ids)
+		})
 	}
 }
 
@@ -144,7 +161,6 @@ func (c *Catalog) useLocked() {
 	if c.used.Swap(true) {
 		return
 	}
-	c.offers = make(map[name][]*Agent)
 	for r := range c.system.Agents() {
 		c.addLocked(newAgent(r))
 	}
@@ -163,14 +179,6 @@ func (c *Catalog) findLocked(key performatives.AgentID) (in, at int, there bool)
 	return in, at, there
 }
 
-// staleLocked has the text of the first of these agents, if there is one, made anew.
-func (c *Catalog) staleLocked(agents []*Agent) {
-	if len(agents) > 0 {
-		in, _, _ := c.findLocked(agents[0].key)
-		c.blocks[in].texts = nil
-	}
-}
-
 // addLocked lists an agent, unless one with its id is listed: the id changed hands meanwhile.
 func (c *Catalog) addLocked(a *Agent) {
 	in, at, there := c.findLocked(a.key)
@@ -181,16 +189,20 @@ func (c *Catalog) addLocked(a *Agent) {
 		c.blocks = []*block{{}}
 	}
 	b := c.blocks[in]
-	b.agents, b.texts = slices.Insert(b.agents, at, a), nil
+	b.agents, b.texts, a.in = slices.Insert(b.agents, at, a), nil, b
 	if half := len(b.agents) / 2; len(b.agents) == maxBlock {
-		c.blocks = slices.Insert(c.blocks, in+1, &block{agents: slices.Clone(b.agents[half:])})
+		upper := &block{agents: slices.Clone(b.agents[half:])}
+		for _, moved := range upper.agents {
+			moved.in = upper
+		}
+		c.blocks = slices.Insert(c.blocks, in+1, upper)
 		b.agents = slices.Delete(b.agents, half, len(b.agents))
 	}
 	for _, of := range a.offers {
 		by := c.offers[of.name]
 		i, _ := slices.BinarySearchFunc(by, a.key, compareKey)
-		if i == 0 {
-			c.staleLocked(by)
+		if i == 0 && len(by) > 0 {
+			by[0].in.texts = nil
 		}
 		c.offers[of.name] = slices.Insert(by, i, a)
 	}
@@ -217,7 +229,7 @@ func (c *Catalog) removeLocked(key performatives.AgentID) *Agent {
 		}
 		c.offers[of.name] = by
 		if i == 0 {
-			c.staleLocked(by)
+			by[0].in.texts = nil
 		}
 	}
 	return a
@@ -231,49 +243,35 @@ func (c *Catalog) Summary(except performatives.AgentID) performatives.Parsed {
 	if a := c.removeLocked(except.Fold()); a != nil { // another agent may be the first now that offers the same
 		defer c.addLocked(a)
 	}
-	parts := make([][]byte, 0, 2*len(c.blocks)+3)
-	parts = c.partsLocked(append(parts, []byte(`{"capabilities":{"topics":[`)), 0)
-	parts = c.partsLocked(append(parts, []byte(`],"actions":[`)), 1)
-	parts = append(parts, []byte(`]},"status":"success"}`))
+	parts := append(make([][]byte, 0, 2*len(c.blocks)+3), []byte(`{"capabilities":{"topics":[`))
+	for kind, end := range [...]string{topic: `],"actions":[`, action: `]},"status":"success"}`} {
+		begin := len(parts)
+		for _, b := range c.blocks {
+			if text := c.textsLocked(b)[kind]; len(text) > 0 {
+				parts = append(parts, text)
+			}
+		}
+		if last := len(parts) - 1; last >= begin {
+			parts[last] = parts[last][:len(parts[last])-1] // without the comma
+		}
+		parts = append(parts, []byte(end))
+	}
 	return bytes.Join(parts, nil)
 }
 
-// partsLocked appends the parts of the elements of the JSON array of the topics of all agents, or,
-// for 1, of their actions.
-func (c *Catalog) partsLocked(parts [][]byte, kind int) [][]byte {
-	begin := len(parts)
-	for _, b := range c.blocks {
-		if b.texts == nil {
-			c.writeLocked(b)
-		}
-		if text := b.texts[kind]; len(text) > 0 {
-			parts = append(parts, text)
-		}
-	}
-	if last := len(parts) - 1; last >= begin {
-		parts[last] = parts[last][:len(parts[last])-1] // without the comma
-	}
-	return parts
-}
-
-// writeLocked makes the texts of a block.
-func (c *Catalog) writeLocked(b *block) {
-	b.texts = new([2][]byte)
-	for _, a := range b.agents {
-		for i, of := range a.offers {
-			if c.offers[of.name][0] != a {
-				continue
+// textsLocked returns the texts of a block.
+func (c *Catalog) textsLocked(b *block) *[2][]byte {
+	if b.texts == nil {
+		b.texts = new([2][]byte)
+		for _, a := range b.agents {
+			for _, of := range a.offers {
+				if c.offers[of.name][0] == a {
+					b.texts[of.kind] = append(b.texts[of.kind], of.text...)
+				}
 			}
-			if a.texts[i] == nil {
-				a.texts[i] = a.textOf(of)
-			}
-			to := &b.texts[0]
-			if of.action {
-				to = &b.texts[1]
-			}
-			*to = append(*to, a.texts[i]...)
 		}
 	}
+	return b.texts
 }
 
 // maxDepth is how deep the text of a capability may nest. That of the catalog nests four levels
@@ -282,16 +280,10 @@ const maxDepth = 90
 
 // textOf returns the entry of a capability in the text of the catalog. It is empty for an action
 // that no message can have: one that cannot be marshalled, is not in UTF-8, or nests too deep.
-func (a *Agent) textOf(of offer) []byte {
-	var v any
-	if of.action {
-		v = withAgentID(a.has.Actions[of.at], a.id)
-	} else {
-		v = a.has.Topics[of.at]
-	}
-	text, err := json.Marshal(v)
+func textOf(capability any) []byte {
+	text, err := json.Marshal(capability)
 	if scan := (jsonscan.Scanner{Data: text, Depth: maxDepth}); err != nil || !scan.Value() || !utf8.Valid(text) {
-		return []byte{}
+		return nil
 	}
 	return slices.Clip(append(text, ','))
 }
@@ -304,17 +296,12 @@ func (c *Catalog) Members(name performatives.AgentID) []*Agent {
 	c.useLocked()
 	var members []*Agent
 	folded := string(name.Fold())
-	from, at, _ := c.findLocked(name.Fold())
-	for _, b := range c.blocks[from:] {
-		for _, a := range b.agents[at:] {
-			switch {
-			case !strings.HasPrefix(string(a.key), folded):
-				return members
-			case folded == "" || Within(folded, string(a.key)):
+	for _, b := range c.blocks {
+		for _, a := range b.agents {
+			if folded == "" || Within(folded, string(a.key)) {
 				members = append(members, a)
 			}
 		}
-		at = 0
 	}
 	return members
 }
@@ -333,11 +320,12 @@ func Union(agents []*Agent, seen func(*Agent) bool, each bool) performatives.Cap
 		for _, of := range a.offers {
 			switch {
 			case !fresh(of):
-				continue
-			case of.action:
-				all.Actions = append(all.Actions, withAgentID(a.has.Actions[of.at], a.id))
-			default:
+			case of.kind == topic:
 				all.Topics = append(all.Topics, a.has.Topics[of.at])
+			default:
+				can := a.has.Actions[of.at]
+				can.Extra = withAgent(can.Extra, a.id)
+				all.Actions = append(all.Actions, can)
 			}
 			covered[of.name] = true
 		}
@@ -352,12 +340,6 @@ func Union(agents []*Agent, seen func(*Agent) bool, each bool) performatives.Cap
 // memberAgent is the JSON member of an action or a resource that contains the id of its agent.
 const memberAgent = "agent"
 
-// withAgentID returns a copy of the action with the id of its agent.
-func withAgentID(a performatives.Action, by performatives.AgentID) performatives.Action {
-	a.Extra = withAgent(a.Extra, by)
-	return a
-}
-
 // withAgent returns a copy of members with the id of an agent.
 func withAgent(m performatives.Members, by performatives.AgentID) performatives.Members {
 	id, err := json.Marshal(by)
@@ -370,42 +352,4 @@ func withAgent(m performatives.Members, by performatives.AgentID) performatives.
 	}
 	m[memberAgent] = id
 	return m
-}
-
-// Watcher is told which agents have other actions than before. It may be told of one that has the
-// same actions again.
-type Watcher interface {
-	ActionsChanged(ids []performatives.AgentID)
-}
-
-// burstTime is the time in which changes are told together.
-const burstTime = 100 * time.Millisecond
-
-// Watch has w told of changes until Unwatch.
-func (c *Catalog) Watch(w Watcher) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.useLocked()
-	if c.watchers == nil {
-		c.watchers, c.changed = make(map[Watcher]struct{}), make(map[performatives.AgentID]struct{})
-	}
-	c.watchers[w] = struct{}{}
-}
-
-// Unwatch ends Watch. A call that has begun may end later.
-func (c *Catalog) Unwatch(w Watcher) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.watchers, w)
-}
-
-// tell tells the watchers of the changes.
-func (c *Catalog) tell() {
-	c.mu.Lock()
-	ids, watchers := slices.Collect(maps.Keys(c.changed)), slices.Collect(maps.Keys(c.watchers))
-	clear(c.changed)
-	c.mu.Unlock()
-	for _, w := range watchers {
-		w.ActionsChanged(ids)
-	}
 }

@@ -72,7 +72,7 @@ func checkCatalog(t *testing.T, ids []performatives.AgentID, others int) {
 			t.Fatal(err)
 		}
 		defer system.Stop(context.Background()) //nolint:errcheck // nothing runs that could take time
-		catalog = namespace.New(system)
+		catalog = namespace.New(system, func([]performatives.AgentID) {})
 		capabilities := func() (c performatives.Capabilities) {
 			c.Topics = names.Draw(t, "topics")
 			for _, name := range names.Draw(t, "actions") {
@@ -175,7 +175,7 @@ func TestUnwritableAction(t *testing.T) {
 		t.Fatal(err)
 	}
 	var all struct{ Capabilities performatives.Capabilities }
-	if err := json.Unmarshal(namespace.New(system).Summary(""), &all); err != nil {
+	if err := json.Unmarshal(namespace.New(system, nil).Summary(""), &all); err != nil {
 		t.Fatal(err)
 	}
 	if got := all.Capabilities.Actions; len(got) != 1 || got[0].Name != "less deep" {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -273,37 +274,34 @@ func (p *Peers) watch(l *link, from *Agent, m *performatives.Message) {
 	if p.coversAll(s.of) {
 		s.of = ""
 	}
-	l.shownLock.Lock()
-	defer l.shownLock.Unlock()
-	l.shown = slices.DeleteFunc(l.shown, func(o shown) bool { return o.of == s.of && o.by == from })
-	if len(l.shown) == maxShown {
-		l.shown = slices.Delete(l.shown, 0, 1)
-	}
-	if l.shown = append(l.shown, s); len(l.shown) == 1 {
-		p.node.Catalog.Watch(l)
-	}
+	p.node.shownLock.Lock()
+	defer p.node.shownLock.Unlock()
+	lists := slices.DeleteFunc(slices.Clone(p.node.shown[l]), func(o shown) bool { return o.of == s.of && o.by == from })
+	p.node.shown[l] = append(lists[max(0, len(lists)-maxShown+1):], s)
 }
 
-// ActionsChanged tells the agents of the session that a list has changed: by an INFORM about
+// actionsChanged tells the agents of sessions that a list has changed: by an INFORM about
 // capabilities without content.
-func (l *link) ActionsChanged(ids []performatives.AgentID) {
-	l.shownLock.Lock()
-	all := slices.Clone(l.shown)
-	l.shownLock.Unlock()
-	told := make(map[*Agent]bool)
-	for _, s := range all {
-		if told[s.by] || !slices.ContainsFunc(ids, func(id performatives.AgentID) bool { return l.shows(s, id) }) {
-			continue
-		}
-		told[s.by] = true
-		stamp := l.node.System.Stamp()
-		m, err := performatives.New(performatives.Envelope{
-			ID: stamp.ID, Timestamp: stamp.Time, Performative: performatives.ActInform, Receiver: s.by.label,
-			Sender:   cmp.Or(s.query.Receiver(), performatives.AgentID(l.node.System.Node())),
-			Ontology: performatives.OntologyCapabilityInformation,
-		})
-		if err == nil { // the error is an invalid stamp
-			_ = l.session.Send(m) // a peer that does not read learns it by its next query
+func (n *Sessions) actionsChanged(ids []performatives.AgentID) {
+	n.shownLock.Lock()
+	lists := maps.Clone(n.shown)
+	n.shownLock.Unlock()
+	for l, all := range lists {
+		told := make(map[*Agent]bool)
+		for _, s := range all {
+			if told[s.by] || !slices.ContainsFunc(ids, func(id performatives.AgentID) bool { return l.shows(s, id) }) {
+				continue
+			}
+			told[s.by] = true
+			stamp := n.System.Stamp()
+			m, err := performatives.New(performatives.Envelope{
+				ID: stamp.ID, Timestamp: stamp.Time, Performative: performatives.ActInform, Receiver: s.by.label,
+				Sender:   cmp.Or(s.query.Receiver(), performatives.AgentID(n.System.Node())),
+				Ontology: performatives.OntologyCapabilityInformation,
+			})
+			if err == nil { // the error is an invalid stamp
+				_ = l.session.Send(m) // a peer that does not read learns it by its next query
+			}
 		}
 	}
 }

@@ -70,9 +70,6 @@ type link struct {
 	agents map[performatives.AgentID]*Agent // by folded id; guarded by Host.Handover
 	last   *Agent                           // the sender of the latest message; used only by the session's reader
 
-	shownLock sync.Mutex
-	shown     []shown // guarded by shownLock
-
 	guests map[performatives.AgentID]performatives.AgentID // the ids of guests, by folded sender; guarded by Host.Handover
 	mixed  bool                                            // a sender has been a guest and owns its id now; used only by the session's reader
 	owed   time.Duration                                   // of pauses; used only by the session's reader
@@ -282,7 +279,9 @@ func (p *Peers) Undelivered(s *wire.Session, m *performatives.Message, why *perf
 // sends over another session is a dead letter.
 func (p *Peers) Closed(s *wire.Session, _ error) {
 	l := linkOf(s)
-	p.node.Catalog.Unwatch(l)
+	p.node.shownLock.Lock()
+	delete(p.node.shown, l)
+	p.node.shownLock.Unlock()
 	p.node.Handover.Lock()
 	defer p.node.Handover.Unlock()
 	l.endLocked(relay.Disconnected)

@@ -18,6 +18,9 @@ type Sessions struct {
 	Catalog *namespace.Catalog // of the agents of the node
 
 	uplink atomic.Pointer[Uplink] // nil: there is none
+
+	shownLock sync.Mutex
+	shown     map[*link][]shown // by session, the lists that it is told of; guarded by shownLock
 }
 
 // Host is what the room has of its node.
@@ -36,5 +39,7 @@ type Host struct {
 
 // New returns the sessions of a node, which has none yet.
 func New(h Host) *Sessions {
-	return &Sessions{Host: h, Catalog: namespace.New(h.System)}
+	n := &Sessions{Host: h, shown: make(map[*link][]shown)}
+	n.Catalog = namespace.New(h.System, n.actionsChanged)
+	return n
 }
