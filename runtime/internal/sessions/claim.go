@@ -105,8 +105,8 @@ func (l *link) takeOverLocked(current *actors.Registration, by *Agent) (*actors.
 	if !ok {
 		return nil, actors.ErrExists
 	}
-	l.session.Adopt(of.link.session.Dialect(), of.link.followLocked(of, l.Link))
-	of.link.session.Dismiss(errTakenOver)
+	by.Adopt(of.Follow(l.Link))
+	of.Dismiss()
 	return r, nil
 }
 
@@ -181,11 +181,21 @@ func (p *Peers) reserve(s *wire.Session) {
 // End ends the link of the agent's session. It is called with Host.Handover.
 func (a *Agent) End() { a.link.endLocked(relay.Replaced) }
 
-// Follow ends the link of the agent's session, as the agent goes on behind another link. It returns
-// the dialect of the session, and the requests that the other end adopts. It is called with
-// Host.Handover.
+// Follow ends the session of the agent, which goes on behind the link to. What it works on is lost,
+// and what it has asked goes on: its answers follow it. The session behind that link adopts the
+// requests that Follow returns, with their dialect. It is called with Host.Handover.
 func (a *Agent) Follow(to *relay.Link) (dialect string, requests []byte) {
-	return a.link.session.Dialect(), a.link.followLocked(a, to)
+	l := a.link
+	l.removeLocked()
+	if !l.Close() {
+		return l.session.Dialect(), nil
+	}
+	delete(l.agents, a.id.Fold())
+	l.node.System.LoseWorkers(relay.Replaced.ErrorCode, a.id)
+	l.node.Relay.Follow(a.id, l.Link, to)
+	requests = l.session.Requests(a.label)
+	l.Lose(relay.Replaced, l.idsLocked()...)
+	return l.session.Dialect(), requests
 }
 
 // Dismiss ends the agent's session, as another connection speaks for the agent.
@@ -205,22 +215,6 @@ func (a *Agent) Siblings() []performatives.AgentID { return a.link.idsLocked() }
 func (l *link) endLocked(why performatives.Failure) {
 	l.removeLocked()
 	l.Finish(why, l.idsLocked()...)
-}
-
-// followLocked ends a session that is replaced at one of its agents by the link to. What the agent
-// works on is lost, and what it has asked goes on: its answers follow it. The session behind that
-// link adopts the requests that followLocked returns.
-func (l *link) followLocked(a *Agent, to *relay.Link) (requests []byte) {
-	l.removeLocked()
-	if !l.Close() {
-		return nil
-	}
-	delete(l.agents, a.id.Fold())
-	l.node.System.LoseWorkers(relay.Replaced.ErrorCode, a.id)
-	l.node.Relay.Follow(a.id, l.Link, to)
-	requests = l.session.Requests(a.label)
-	l.Lose(relay.Replaced, l.idsLocked()...)
-	return requests
 }
 
 func (l *link) removeLocked() {

@@ -12,7 +12,6 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/performatives"
-	"github.com/ribosome-agents/ribosome/wire"
 )
 
 // groupPrefix is the beginning of a receiver that is a group: all agents with the topic or action
@@ -38,20 +37,6 @@ func (p *Peers) serveGroup(l *link, from *Agent, m *performatives.Message, name 
 		return p.node.Relay.Refuse(m, performatives.Refused(performatives.CodeNoMatch, fmt.Sprintf("no agent has the topic or action %.64q", name)))
 	}
 	return p.delegate(l, from, m, members)
-}
-
-// anycast returns the agents that a task is for whose sender names none. If there is only one, it
-// gets the task as any other one of the namespace.
-func (p *Peers) anycast(l *link, from *Agent, m *performatives.Message, task performatives.TaskRequest) (members candidates) {
-	if a, ok := m.Shape().(wire.Anycast); !ok || !a.Anycast() {
-		return nil
-	}
-	for r := range p.membersWithAction(m.Receiver(), task.TaskType) {
-		if !r.ID().Is(from.id) && l.session.Permits(m, r.ID()) {
-			members = append(members, r.ID())
-		}
-	}
-	return members
 }
 
 // delegate passes a task to the agent that delegates it to the first member that accepts it.

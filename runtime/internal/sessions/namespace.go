@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -33,11 +34,12 @@ func (p *Peers) serveNamespace(l *link, from *Agent, m *performatives.Message) e
 		if task, err = performatives.PayloadAs[performatives.TaskRequest](m); err != nil {
 			return p.node.Relay.Refuse(m, err)
 		}
-		if members := p.anycast(l, from, m, task); len(members) > 1 {
-			return p.delegate(l, from, m, members)
-		}
-		if chosen := p.workersOn(l, from.id, m, task); len(chosen) > 0 {
+		switch chosen := p.workersOn(l, from.id, m, task); len(chosen) {
+		case 0:
+		case 1:
 			return l.DeliverAs(m, chosen[0], from.id, p.isService(m.Receiver().Fold()))
+		default:
+			return p.delegate(l, from, m, chosen)
 		}
 	}
 	if !p.coversAll(m.Receiver()) && !p.hasOthers(m.Receiver(), from.id) {
@@ -191,8 +193,8 @@ func (p *Peers) answerQueryCapabilities(l *link, m *performatives.Message, sende
 // registration.
 const MemberRegistration = "agent_registration"
 
-// workersOn returns the first agent of a namespace that has the task's action, if there is one: see
-// [Peers.workers]. The member required_capabilities of a task has names that choose its worker in
+// workersOn returns the first agent of a namespace that has the task's action, if there is one, and
+// all of them for a task whose sender names none: see [Peers.workers]. The member required_capabilities of a task has names that choose its worker in
 // place of the type of the task (addenda §9).
 func (p *Peers) workersOn(l *link, sender performatives.AgentID, m *performatives.Message, task performatives.TaskRequest) []performatives.AgentID {
 	action, wanted := task.TaskType, []string{}
@@ -202,7 +204,11 @@ func (p *Peers) workersOn(l *link, sender performatives.AgentID, m *performative
 	if len(wanted) > 0 {
 		action = wanted[0]
 	}
-	return p.workers(l, m.Receiver(), action, 1, func(a *actors.Registration) bool {
+	most := 1
+	if a, ok := m.Shape().(wire.Anycast); ok && a.Anycast() {
+		most = math.MaxInt
+	}
+	return p.workers(l, m.Receiver(), action, most, func(a *actors.Registration) bool {
 		return a.Describe().HasAll(wanted) && !a.ID().Is(sender) && (!p.coversAll(m.Receiver()) || l.session.Permits(m, a.ID()))
 	})
 }
