@@ -288,23 +288,20 @@ func (l *link) handle(ctx context.Context, s *actors.System, m *performatives.Me
 	if l.late.Load() >= MaxLate {
 		return nil, &faultError{text: "does not return"}
 	}
-	type result struct {
-		m   *performatives.Message
-		err error
-	}
-	done := make(chan result, 1)
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
+	var next *performatives.Message
+	var err error
+	done := make(chan struct{})
 	s.Work(func() {
-		var r result
-		defer func() { done <- r }() // also at a runtime.Goexit
-		r.m, r.err = l.run(ctx, m)
+		defer close(done) // also at a runtime.Goexit
+		next, err = l.run(ctx, m)
 	})
 	turn := s.Turn()
 	defer turn()
 	select {
-	case r := <-done:
-		return r.m, r.err
+	case <-done:
+		return next, err
 	case <-ctx.Done():
 	}
 	l.late.Add(1)
