@@ -64,9 +64,8 @@ func New(o Options) (*Node, error) {
 		Knows: n.mesh.Knows, Stopped: n.mesh.Stopped, Changed: n.mesh.AgentChanged,
 		Report: n.reportOf, Members: func() any { return n.listMembers() },
 	})
-	n.mesh.Begin(mesh.Host{
-		System: n.system, Relay: n.relay, Sessions: n.sessions, Events: publisher{n}, Limits: PeerOptions{MaxOpen: 1 << 20, MaxBytes: 1 << 30}.limits(),
-	})
+	links, _ := PeerOptions{MaxOpen: 1 << 20, MaxBytes: 1 << 30}.withDefaults() // these are valid
+	n.mesh.Begin(mesh.Host{System: n.system, Relay: n.relay, Sessions: n.sessions, Events: publisher{n}, Limits: links.limits()})
 	n.log = logEvents(o, n.Events())
 	if err := n.start(o); err != nil {
 		_ = n.Stop(context.Background()) //nolint:forbidigo // nothing runs that could take time

@@ -62,39 +62,32 @@ type PeerOptions struct {
 	DrainTime time.Duration
 }
 
-func (o PeerOptions) withDefaults() PeerOptions {
-	o.MaxAgents = cmp.Or(o.MaxAgents, DefaultPeerAgents)
-	o.MaxOpen = cmp.Or(o.MaxOpen, DefaultPeerOpen)
-	o.MaxBytes = cmp.Or(o.MaxBytes, DefaultPeerBytes)
-	o.Grace = cmp.Or(o.Grace, 2*codons.DefaultGrace)
-	o.Patience = cmp.Or(o.Patience, relay.DefaultPatience)
-	o.DrainTime = cmp.Or(o.DrainTime, DefaultDrainTime)
-	return o
+func (o PeerOptions) withDefaults() (PeerOptions, error) {
+	err := cmp.Or(
+		orDefault("MaxAgents", &o.MaxAgents, DefaultPeerAgents),
+		orDefault("MaxOpen", &o.MaxOpen, DefaultPeerOpen),
+		orDefault("MaxBytes", &o.MaxBytes, DefaultPeerBytes),
+		orDefault("Grace", &o.Grace, 2*codons.DefaultGrace),
+		orDefault("Patience", &o.Patience, relay.DefaultPatience),
+		orDefault("DrainTime", &o.DrainTime, DefaultDrainTime),
+	)
+	if err == nil && slices.Contains(o.Operators, "") {
+		err = errors.New("runtime: PeerOptions.Operators has an empty name")
+	}
+	return o, err
 }
 
-func (o PeerOptions) validate() error {
-	switch {
-	case o.MaxAgents < 0:
-		return fmt.Errorf("runtime: PeerOptions.MaxAgents is %d", o.MaxAgents)
-	case o.MaxOpen < 0:
-		return fmt.Errorf("runtime: PeerOptions.MaxOpen is %d", o.MaxOpen)
-	case o.MaxBytes < 0:
-		return fmt.Errorf("runtime: PeerOptions.MaxBytes is %d", o.MaxBytes)
-	case o.Grace < 0:
-		return fmt.Errorf("runtime: PeerOptions.Grace is %v", o.Grace)
-	case o.Patience < 0:
-		return fmt.Errorf("runtime: PeerOptions.Patience is %v", o.Patience)
-	case o.DrainTime < 0:
-		return fmt.Errorf("runtime: PeerOptions.DrainTime is %v", o.DrainTime)
-	case slices.Contains(o.Operators, ""):
-		return errors.New("runtime: PeerOptions.Operators has an empty name")
+// orDefault sets a field that is zero to its default. The error is that it is negative.
+func orDefault[T int | time.Duration](name string, field *T, value T) error {
+	if *field < 0 {
+		return fmt.Errorf("runtime: PeerOptions.%s is %v", name, *field)
 	}
+	*field = cmp.Or(*field, value)
 	return nil
 }
 
-// limits returns the bounds of a session, with the defaults.
+// limits returns the bounds of a session.
 func (o PeerOptions) limits() relay.Limits {
-	o = o.withDefaults()
 	return relay.Limits{Open: o.MaxOpen, Bytes: o.MaxBytes, Grace: o.Grace, Patience: o.Patience}
 }
 
@@ -136,10 +129,10 @@ var (
 // NewPeers returns the handler of a server for node. The error names the invalid option.
 // Peers has no Stop: stop the server, and then the node.
 func NewPeers(node *Node, o PeerOptions) (*Peers, error) {
-	if err := o.validate(); err != nil {
+	o, err := o.withDefaults()
+	if err != nil {
 		return nil, err
 	}
-	o = o.withDefaults()
 	if o.Health == nil {
 		o.Health = node.Health
 	}

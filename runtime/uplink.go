@@ -41,8 +41,8 @@ type UplinkOptions struct {
 	Grace, Patience   time.Duration
 }
 
-func (o UplinkOptions) peerOptions() PeerOptions {
-	return PeerOptions{MaxOpen: o.MaxOpen, MaxBytes: o.MaxBytes, Grace: o.Grace, Patience: o.Patience}
+func (o UplinkOptions) peerOptions() (PeerOptions, error) {
+	return PeerOptions{MaxOpen: o.MaxOpen, MaxBytes: o.MaxBytes, Grace: o.Grace, Patience: o.Patience}.withDefaults()
 }
 
 // Uplink connects a node to another node by a session that this end opens. It is the destination of
@@ -63,15 +63,14 @@ func (n *Node) Uplink(o UplinkOptions) (*Uplink, error) {
 	if o.Dial == nil {
 		return nil, errors.New("runtime: UplinkOptions.Dial is nil")
 	}
-	if err := o.peerOptions().validate(); err != nil {
+	peers, err := o.peerOptions()
+	if err != nil {
 		return nil, fmt.Errorf("runtime: UplinkOptions: %w", err)
 	}
 	if o.Backoff == (actors.Backoff{}) {
 		o.Backoff.Jitter = 0.5
 	}
-	u := n.sessions.NewUplink(sessions.UplinkOptions{
-		Dial: o.Dial, Introduce: o.Introduce, Backoff: o.Backoff, Limits: o.peerOptions().limits(),
-	})
+	u := n.sessions.NewUplink(sessions.UplinkOptions{Dial: o.Dial, Introduce: o.Introduce, Backoff: o.Backoff, Limits: peers.limits()})
 	if u == nil {
 		return nil, ErrUplink
 	}

@@ -10,15 +10,21 @@ import (
 
 // An uplink has the same bounds and defaults as the sessions of a server.
 func TestUplinkIsBoundedAsPeersAre(t *testing.T) {
-	limits := UplinkOptions{MaxOpen: 1, MaxBytes: 2, Grace: 3, Patience: 4}.peerOptions().limits()
-	if want := (relay.Limits{Open: 1, Bytes: 2, Grace: 3, Patience: 4}); limits != want {
-		t.Errorf("%+v", limits)
+	limits := func(o PeerOptions, err error) relay.Limits {
+		t.Helper()
+		if err != nil {
+			t.Error(err)
+		}
+		return o.limits()
 	}
-	peers, up := PeerOptions{}.limits(), UplinkOptions{}.peerOptions().limits()
+	if got, want := limits(UplinkOptions{MaxOpen: 1, MaxBytes: 2, Grace: 3, Patience: 4}.peerOptions()), (relay.Limits{Open: 1, Bytes: 2, Grace: 3, Patience: 4}); got != want {
+		t.Errorf("%+v", got)
+	}
+	peers, up := limits(PeerOptions{}.withDefaults()), limits(UplinkOptions{}.peerOptions())
 	if peers != up || peers.Open != DefaultPeerOpen || peers.Bytes != DefaultPeerBytes {
 		t.Errorf("by default %+v, and of an uplink %+v", peers, up)
 	}
-	if err := (PeerOptions{MaxBytes: -1}).validate(); err == nil || !strings.Contains(err.Error(), "MaxBytes") {
+	if _, err := (PeerOptions{MaxBytes: -1}).withDefaults(); err == nil || !strings.Contains(err.Error(), "MaxBytes") {
 		t.Errorf("less than nothing: %v", err)
 	}
 }
