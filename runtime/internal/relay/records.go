@@ -209,26 +209,21 @@ func (p party) key() any {
 // askLocked notes that the asker has sent a message that expects a reply, for the first time or
 // again.
 func (r *Relay) askLocked(t *record, m *performatives.Message, now func() time.Time) {
-	next, further := t.round, m.ID() != t.asked.ID()
+	before, further := t.weight(), m.ID() != t.asked.ID()
+	due := t.deadline(m, further, now())
 	if further {
-		next = round{}
+		t.round = round{}
 	}
-	next.asked, next.due = m, t.deadline(m, further, now())
-	next.passed++
-	r.setRoundLocked(t, next)
+	t.asked = m
+	t.passed++
+	for side := range t.sides() {
+		side.via.addWeight(t.weight() - before)
+	}
+	r.scheduleLocked(t, due)
 	r.referLocked(t, recordKey{name: string(m.ID()), asker: t.asker.id})
 	if with := m.ReplyWith(); with != "" && with != string(m.ID()) {
 		r.referLocked(t, recordKey{name: with, asker: t.asker.id})
 	}
-}
-
-func (r *Relay) setRoundLocked(t *record, next round) {
-	before := t.weight()
-	t.round = next
-	for side := range t.sides() {
-		side.via.addWeight(t.weight() - before)
-	}
-	r.scheduleLocked(t, next.due)
 }
 
 // addWeight adds to the weight of the records of a session. It is guarded by Relay.mu.
