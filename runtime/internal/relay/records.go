@@ -135,15 +135,6 @@ func (r *Relay) recordOf(m *performatives.Message, from, to party) (t *record, o
 	return t, t != nil && !t.tombstone
 }
 
-// Aliased returns the worker of the open record of a message to a namespace; empty without one.
-func (r *Relay) Aliased(asker performatives.AgentID, m *performatives.Message) performatives.AgentID {
-	t, open := r.recordOf(m, party{id: asker}, party{id: m.Receiver()})
-	if !open || t.as == "" || !t.as.Is(m.Receiver()) {
-		return ""
-	}
-	return t.worker.id
-}
-
 // voiced reports whether m comes from the worker of a record which the asker knows by another name.
 func (r *Relay) voiced(m *performatives.Message) bool {
 	t, _ := r.recordOf(m, party{id: m.Sender()}, party{id: m.Receiver()})
@@ -192,6 +183,7 @@ func (r *Relay) openLocked(p passage, now func() time.Time) (*record, error) {
 	r.listLocked(t)
 	r.referLocked(t, recordKey{string(m.ConversationID()), t.asker.id, t.worker.id})
 	if t.as != "" {
+		r.aliased.Store(true)
 		r.referLocked(t, recordKey{string(m.ConversationID()), t.asker.id, t.as})
 	}
 	r.askLocked(t, m, now)

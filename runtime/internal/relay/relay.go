@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"cmp"
 	"container/list"
 	"sync"
 	"sync/atomic"
@@ -22,7 +21,7 @@ type Relay struct {
 	activates func(*performatives.Message) bool
 	tables    map[string]table                   // by the name of the codon
 	say       func(last []ending, stopping bool) // sendLast
-	routed    atomic.Bool                        // a middleware has routed a request
+	aliased   atomic.Bool                        // a worker was asked under another name
 
 	mu         sync.Mutex
 	index      map[recordKey]*record
@@ -119,7 +118,7 @@ func (r *Relay) Onward(m *performatives.Message, to performatives.AgentID) error
 		p := passage{message: m.Readdressed(m.Sender(), worker), from: r.partyOf(m.Sender()), to: r.partyOf(worker), as: as}
 		_, err := r.pass(p, r.system.Route)
 		return refusedBy(as, err)
-	case r.routed.Load() && m.Receiver() != "":
+	case r.aliased.Load() && m.Receiver() != "":
 		if to := r.partyOf(m.Receiver()); to.via == nil && r.voiced(m) { // else the link renames it
 			here, _ := r.system.Find(m.Sender())
 			_, err := r.pass(passage{message: m, from: party{id: m.Sender()}, to: to, here: here}, r.system.Route)
@@ -139,16 +138,17 @@ func refusedBy(named performatives.AgentID, err error) error {
 	return &r
 }
 
-// WorkerOf returns the agent that the chain has routed a message to, or an earlier message of its
-// conversation. It is empty for any other.
+// WorkerOf returns the agent that an earlier message of the conversation went to in place of its
+// receiver, a namespace or an agent. Without one it returns to, which the chain has routed m to.
 func (r *Relay) WorkerOf(asker performatives.AgentID, m *performatives.Message, to performatives.AgentID) performatives.AgentID {
-	switch {
-	case to != "":
-		r.routed.Store(true)
-	case !r.routed.Load():
-		return ""
+	if !r.aliased.Load() {
+		return to
 	}
-	return cmp.Or(r.Aliased(asker, m), to)
+	t, open := r.recordOf(m, party{id: asker}, party{id: m.Receiver()})
+	if !open || t.as == "" || !t.as.Is(m.Receiver()) {
+		return to
+	}
+	return t.worker.id
 }
 
 // Refuse counts a message of another process that is not routed. It returns the reason as a

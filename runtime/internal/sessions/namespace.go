@@ -22,9 +22,6 @@ import (
 // namespace replies to the peer under the namespace's name, because a conversation is identified by
 // its participants.
 func (p *Peers) serveNamespace(l *link, from *Agent, m *performatives.Message) error {
-	if local := p.node.Relay.Aliased(from.id, m); local != "" { // an open conversation stays with its agent
-		return l.DeliverAs(m, local, from.id, false)
-	}
 	if name, ok := strings.CutPrefix(string(m.Receiver().Fold()), groupPrefix); ok {
 		return p.serveGroup(l, from, m, name)
 	}

@@ -176,7 +176,7 @@ func (p *Peers) pass(l *link, agent *Agent, m *performatives.Message, routed per
 		return l.DeliverAs(m, worker, agent.id, false)
 	}
 	switch to := m.Receiver(); {
-	case to != "" && p.isAgent(agent, m):
+	case to != "" && p.isAgent(m):
 		if to.Is(p.self) && !p.node.System.Conversing(to, m.ConversationID(), agent.id) {
 			m = p.toAsker(agent, m)
 		}
@@ -247,17 +247,10 @@ func (p *Peers) toAsker(from *Agent, m *performatives.Message) *performatives.Me
 }
 
 // isAgent reports whether the receiver of m is an agent that the node knows. For the node's own
-// name it is false when the name stands for the namespace system: in a request that the
-// namespace answers, or in a conversation that such a request opened.
-func (p *Peers) isAgent(from *Agent, m *performatives.Message) bool {
-	if !m.Receiver().Is(p.self) {
-		return p.node.Knows(m.Receiver())
-	}
-	switch m.Performative() { //nolint:exhaustive // the acts that open a conversation with the namespace
-	case performatives.ActQueryCapabilities, performatives.ActTaskRequest, performatives.ActQueryRef:
-		return false
-	}
-	return p.node.Relay.Aliased(from.id, m) == ""
+// name it is false in a request that the namespace system answers.
+func (p *Peers) isAgent(m *performatives.Message) bool {
+	answered := []performatives.Performative{performatives.ActQueryCapabilities, performatives.ActTaskRequest, performatives.ActQueryRef}
+	return p.node.Knows(m.Receiver()) && !(m.Receiver().Is(p.self) && slices.Contains(answered, m.Performative()))
 }
 
 // Undelivered handles a message that the session did not deliver to the peer. An answer that was

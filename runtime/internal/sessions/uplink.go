@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -249,12 +247,13 @@ var linkLost = performatives.Failure{ErrorCode: performatives.CodeDisconnected, 
 
 // Closed ends the link of a session, and loses the peers of open conversations that are beyond it.
 func (u *Uplink) Closed(s *wire.Session, _ error) {
-	l, peers := uplinkOf(s), make(map[performatives.AgentID]bool)
+	l, peers := uplinkOf(s), []performatives.AgentID(nil)
 	for c := range u.node.System.Conversations() {
-		peers[c.Key().Peer] = true
+		if !u.node.Knows(c.Key().Peer) {
+			peers = append(peers, c.Key().Peer)
+		}
 	}
-	maps.DeleteFunc(peers, func(id performatives.AgentID, _ bool) bool { return u.node.Knows(id) })
-	l.Finish(linkLost, slices.Collect(maps.Keys(peers))...)
+	l.Finish(linkLost, peers...)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.current.CompareAndSwap(l, nil)
