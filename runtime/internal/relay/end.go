@@ -206,8 +206,10 @@ func (r *Relay) tombstoneLocked(t *record) {
 		r.removeLocked(t)
 		return
 	}
-	t.keys = slices.Clone(t.keys) // a copy, so that the tombstone does not keep the recordRoom
-	for i, k := range t.keys {    // which may be parts of messages
+	t.keys = slices.Clone(t.keys)
+	clear(t.room.ids[:])
+	clear(t.room.keys[:])
+	for i, k := range t.keys { // which may be parts of messages
 		if r.index[k] == t {
 			delete(r.index, k)
 			k = recordKey{strings.Clone(k.name), k.asker.Clone(), k.worker.Clone()}

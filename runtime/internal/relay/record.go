@@ -30,9 +30,13 @@ type record struct {
 	latest *performatives.Message // the latest message noted
 	cancel *performatives.Message // the latest CANCEL
 	ids    []performatives.MessageID
+	keys   []recordKey
+	room   struct { // the first memory of these two: most need no more
+		ids  [3]performatives.MessageID
+		keys [2]recordKey
+	}
 
 	place int // in dueHeap, counted from 1; 0: it is not there
-	keys  []recordKey
 
 	kept      *list.Element // of Relay.tombstones
 	tombstone bool          // it was ended in the worker's name, or in the asker's: later messages of the worker are refused
@@ -59,14 +63,6 @@ type recordKey struct {
 	name   string                // a conversation id; without a worker, the id or the reply_with of a message of the asker
 	asker  performatives.AgentID // the agent that asks
 	worker performatives.AgentID // the agent that is asked, or its namespace; empty: see name
-}
-
-// recordRoom is the first memory of the ids and the keys of a record: most need no more. A record
-// with three keys, such as that of a request to a namespace, gets other memory for them, and keeps
-// this one, too.
-type recordRoom struct {
-	ids  [3]performatives.MessageID
-	keys [2]recordKey
 }
 
 // maxRecordIDs is the largest number of messages of one record whose repetition is recognized.

@@ -167,8 +167,7 @@ func (r *Relay) openLocked(p passage, now func() time.Time) (*record, error) {
 	}
 	m := p.message
 	t := &record{asker: p.from, worker: p.to, as: p.as, named: p.named, first: m, round: round{asked: m}}
-	room := new(recordRoom)
-	t.ids, t.keys = room.ids[:0], room.keys[:0]
+	t.ids, t.keys = t.room.ids[:0], t.room.keys[:0]
 	t.conversing = p.as != "" && p.to.via == nil && r.system.Converses(p.to.id, m)
 	name := m.Protocol()
 	if name == "" {
