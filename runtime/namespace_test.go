@@ -437,6 +437,13 @@ func TestGroup(t *testing.T) {
 			t.Errorf("got %+v, %v", r, err)
 		}
 	}
+	other := newOutpost(t, newHubOf(t, h.Node, noPeerOptions), "other") // by another server of the node
+	if err := other.up.Connect(patience.Context(t)); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := other.Delegate(patience.Context(t), "group:code_review", task); err != nil || r.Summary != "Adam" {
+		t.Errorf("of another server: %+v, %v", r, err)
+	}
 	if _, err := o.Delegate(patience.Context(t), "group:singing", task); !errors.Is(err, performatives.CodeNoMatch) {
 		t.Errorf("a group of nobody: %v", err)
 	}

@@ -41,23 +41,25 @@ func (p *Peers) serveGroup(l *link, from *Agent, m *performatives.Message, name 
 
 // delegate passes a task to the agent that delegates it to the first member that accepts it.
 func (p *Peers) delegate(l *link, from *Agent, m *performatives.Message, members candidates) error {
-	p.delegator.Do(func() {
-		id := p.self + "/groups"
-		spec := actors.Spec{ID: id, Hidden: true, New: func() actors.Agent { return delegator{} }}
-		if _, err := p.node.System.Spawn(context.Background(), spec); err != nil { //nolint:forbidigo // it starts at once
-			p.node.System.Logger().Error("the agent that delegates tasks of groups could not start", "agent", id, "err", err)
-			return
-		}
-		p.groups = id
-	})
-	if p.groups == "" {
+	to := p.node.delegator()
+	if to == "" {
 		return p.node.Relay.Refuse(m, performatives.Refused(performatives.CodeInternal, "the node has no agent that delegates tasks of groups: it could not start one"))
 	}
 	task, err := m.With(func(e *performatives.Envelope) { e.Shape = members })
 	if err != nil {
 		return p.node.Relay.Refuse(m, err)
 	}
-	return l.DeliverAs(task, p.groups, from.id, false)
+	return l.DeliverAs(task, to, from.id, false)
+}
+
+// startDelegator starts the delegator of the node, and returns its id.
+func (n *Sessions) startDelegator() performatives.AgentID {
+	spec := actors.Spec{ID: performatives.AgentID(n.System.Node() + "/groups"), Hidden: true, New: func() actors.Agent { return delegator{} }}
+	if _, err := n.System.Spawn(context.Background(), spec); err != nil { //nolint:forbidigo // it starts at once
+		n.System.Logger().Error("the agent that delegates tasks of groups could not start", "agent", spec.ID, "err", err)
+		return ""
+	}
+	return spec.ID
 }
 
 // delegator delegates tasks for groups, each to the first member that accepts it.

@@ -3,7 +3,6 @@ package sessions
 import (
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,9 +32,6 @@ type Peers struct {
 
 	lastGuest atomic.Int64                                   // the number of the latest guest
 	services  atomic.Pointer[map[performatives.AgentID]bool] // names of services in the dialects of the peers, folded
-
-	delegator sync.Once
-	groups    performatives.AgentID // the delegator of tasks for groups; empty without one
 }
 
 // PeerOptions configures [Peers].

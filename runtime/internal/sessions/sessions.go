@@ -17,7 +17,8 @@ type Sessions struct {
 	Host
 	Catalog *namespace.Catalog // of the agents of the node
 
-	uplink atomic.Pointer[Uplink] // nil: there is none
+	uplink    atomic.Pointer[Uplink]       // nil: there is none
+	delegator func() performatives.AgentID // which delegates tasks for groups; empty if it could not start
 
 	shownLock sync.Mutex
 	shown     map[*link][]shown // by session, the lists that it is told of; guarded by shownLock
@@ -40,6 +41,7 @@ type Host struct {
 // New returns the sessions of a node, which has none yet.
 func New(h Host) *Sessions {
 	n := &Sessions{Host: h, shown: make(map[*link][]shown)}
+	n.delegator = sync.OnceValue(n.startDelegator)
 	n.Catalog = namespace.New(h.System, n.actionsChanged)
 	return n
 }
