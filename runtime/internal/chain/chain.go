@@ -139,17 +139,17 @@ func (c *Chain) route(m, out *performatives.Message) (*performatives.Message, pe
 
 // refuse counts, tells and logs that a link has refused m, and returns the refusal for its sender.
 func (c *Chain) refuse(l *link, from Origin, m *performatives.Message, err error) *performatives.Refusal {
-	r, fault := performatives.RefusalOf(err), new(faultError)
-	failed := errors.As(err, &fault) || r == nil
+	r, panicked := performatives.RefusalOf(err), new(actors.PanicError)
+	failed := errors.As(err, &panicked) || r == nil
 	if failed {
-		r = performatives.Refused(performatives.CodeMiddleware, fmt.Sprintf("the middleware %q %s", l.name, cmp.Or(fault.text, "failed")))
+		r = performatives.Refused(performatives.CodeMiddleware, fmt.Sprintf("the middleware %q failed", l.name))
 		l.failed.Add(1)
 		args := []any{
 			"middleware", l.name, "performative", m.Performative().String(), "agent", string(m.Sender()), "conversation", string(m.ConversationID()),
 			"origin", from.String(), "err", err,
 		}
-		if fault.stack != nil {
-			args = append(args, "stack", string(fault.stack))
+		if panicked.Stack != nil {
+			args = append(args, "stack", string(panicked.Stack))
 		}
 		c.system().Logger().Error("middleware failed", args...)
 	} else {
@@ -163,13 +163,14 @@ func (c *Chain) refuse(l *link, from Origin, m *performatives.Message, err error
 	return r
 }
 
-// check checks a middleware's change of a message, and a payload that was changed as text.
+// check checks a middleware's change of a message, and a payload that was changed as text. The error
+// wraps no refusal: it is a fault.
 func check(m, next *performatives.Message) error {
 	switch next {
 	case m:
 		return nil
 	case nil:
-		return &faultError{cause: errors.New("it has returned neither a message nor an error")}
+		return errors.New("it has returned neither a message nor an error")
 	}
 	for _, f := range [...]struct {
 		name string
@@ -187,7 +188,7 @@ func check(m, next *performatives.Message) error {
 		{"activation", next.Activation() == m.Activation() && next.Answered() == m.Answered()},
 	} {
 		if !f.same {
-			return &faultError{cause: fmt.Errorf("it has changed %s", f.name)}
+			return fmt.Errorf("it has changed %s", f.name)
 		}
 	}
 	raw, is := next.Payload().(performatives.Raw)
@@ -202,7 +203,7 @@ func check(m, next *performatives.Message) error {
 		err = performatives.CheckPayload(next.Performative(), payload)
 	}
 	if err != nil {
-		return &faultError{cause: fmt.Errorf("it has made an invalid payload: %w", err)}
+		return errors.New("it has made an invalid payload: " + err.Error())
 	}
 	return nil
 }
@@ -286,7 +287,7 @@ func (l *link) handle(ctx context.Context, s *actors.System, m *performatives.Me
 		return l.run(ctx, m)
 	}
 	if l.late.Load() >= MaxLate {
-		return nil, &faultError{text: "does not return"}
+		return nil, fmt.Errorf("%d earlier calls have not returned", MaxLate)
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
@@ -309,30 +310,15 @@ func (l *link) handle(ctx context.Context, s *actors.System, m *performatives.Me
 		<-done
 		l.late.Add(-1)
 	})
-	return nil, &faultError{text: fmt.Sprintf("has not returned within %v", l.timeout)}
+	return nil, fmt.Errorf("it has not returned within %v", l.timeout)
 }
 
 // run calls the function of the middleware and makes an error of a panic.
 func (l *link) run(ctx context.Context, m *performatives.Message) (next *performatives.Message, err error) {
 	defer func() {
 		if v := recover(); v != nil { // runtime.Goexit continues by itself
-			next, err = nil, &faultError{cause: fmt.Errorf("panic: %v", v), stack: debug.Stack()}
+			next, err = nil, &actors.PanicError{Value: v, Stack: debug.Stack()}
 		}
 	}()
 	return l.call(ctx, m)
-}
-
-// faultError is the error of a middleware that has failed.
-type faultError struct {
-	text  string // for the sender; empty: the middleware failed, for the cause
-	cause error
-	stack []byte // of a panic
-}
-
-// Error returns the text of the cause, or else that for the sender.
-func (e *faultError) Error() string {
-	if e.cause == nil {
-		return e.text
-	}
-	return "failed: " + e.cause.Error()
 }
