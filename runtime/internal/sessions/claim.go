@@ -164,17 +164,15 @@ func (p *Peers) reserved(id performatives.AgentID) bool {
 }
 
 // isService reports whether the folded id is that of a service in a dialect.
-func (p *Peers) isService(id performatives.AgentID) bool { return (*p.services.Load())[id] }
+func (p *Peers) isService(id performatives.AgentID) bool {
+	_, is := p.services.Load(id)
+	return is
+}
 
 // reserve adds the services in the dialects of a session to the reserved names.
 func (p *Peers) reserve(s *wire.Session) {
 	for _, name := range s.Services() {
-		for !p.reserved(name.Fold()) {
-			old := p.services.Load()
-			all := maps.Clone(*old)
-			all[name.Fold()] = true
-			p.services.CompareAndSwap(old, &all)
-		}
+		p.services.Store(name.Fold(), true)
 	}
 }
 

@@ -3,6 +3,7 @@ package sessions
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,8 +31,8 @@ type Peers struct {
 	opts PeerOptions
 	self performatives.AgentID // the name of the node
 
-	lastGuest atomic.Int64                                   // the number of the latest guest
-	services  atomic.Pointer[map[performatives.AgentID]bool] // names of services in the dialects of the peers, folded
+	lastGuest atomic.Int64 // the number of the latest guest
+	services  sync.Map     // the names of services in the dialects of the peers, folded
 }
 
 // PeerOptions configures [Peers].
@@ -52,9 +53,7 @@ var _ wire.HostHandler = (*Peers)(nil)
 
 // NewPeers returns the handler of a server.
 func (n *Sessions) NewPeers(o PeerOptions) *Peers {
-	p := &Peers{node: n, opts: o, self: performatives.AgentID(n.System.Node())}
-	p.services.Store(&map[performatives.AgentID]bool{})
-	return p
+	return &Peers{node: n, opts: o, self: performatives.AgentID(n.System.Node())}
 }
 
 // link is the link of one session of Peers.
