@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -94,5 +95,24 @@ func TestCancelledCallComesAgain(t *testing.T) {
 	one(t, c, toolCall("7"))
 	if out := answered(t, c, first, "a", performatives.ActInformResult, `{"task_status":"success"}`); !strings.Contains(string(out), `"id":7`) {
 		t.Errorf("answered by %q", out)
+	}
+}
+
+// While one goroutine writes the answer to a call, another one refuses the CANCEL of it.
+func TestCancelIsRefusedWhileTheCallIsAnswered(t *testing.T) {
+	for range 100 {
+		c := open(t, Options{}, wire.CodecOptions{Stamper: wire.SystemStamper{}})
+		in := one(t, c, toolCall("7"))
+		answer, err := in.Message.Reply(performatives.Stamp{ID: "a", Time: time.Now()}, performatives.InformResult{Status: performatives.StatusSuccess})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cancel := one(t, c, withdrawal)
+		var refused sync.WaitGroup
+		refused.Go(func() { c.Refuse(nil, cancel, performatives.Refused(performatives.CodeBusy, "")) })
+		if _, err := c.Encode(nil, answer); err != nil {
+			t.Error(err)
+		}
+		refused.Wait()
 	}
 }

@@ -34,13 +34,13 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 // end writes the answer to a call. It writes nothing for a call that has been answered.
 func (c *codec) end(dst []byte, m *performatives.Message, call *call) []byte {
 	c.mu.Lock()
-	over := call.Over()
+	over, withdrawn := call.Over(), call.Withdrawn
 	c.calls.Remove(call)
 	c.mu.Unlock()
 	switch {
-	case over, call.Withdrawn && call.batch == nil:
+	case over, withdrawn && call.batch == nil:
 		return dst
-	case call.Withdrawn: // the batch may be complete without it
+	case withdrawn: // the batch may be complete without it
 		return c.batched(dst, &call.address, nil)
 	}
 	r := m.AsRefusal()
