@@ -25,7 +25,6 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
-	"github.com/ribosome-agents/ribosome/runtime/internal/mesh"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/grpc"
 )
@@ -516,7 +515,7 @@ func TestHashOfACodonHasItsPayloads(t *testing.T) {
 		d := codeReview.Definition
 		d.Messages = maps.Clone(d.Messages)
 		change(&d)
-		return mesh.HashesOf(codons.MustDefine(d))[codeReview.Name()]
+		return codons.MustDefine(d).Hash()
 	}
 	payload := func(of any) func(*codons.Definition) {
 		return func(d *codons.Definition) {
@@ -524,7 +523,7 @@ func TestHashOfACodonHasItsPayloads(t *testing.T) {
 		}
 	}
 	same := with(func(*codons.Definition) {})
-	if again := mesh.HashesOf(codeReview)[codeReview.Name()]; again != same {
+	if again := codeReview.Hash(); again != same {
 		t.Errorf("one codon has the hashes %x and %x", same, again)
 	}
 	if other := with(func(d *codons.Definition) { d.Messages["REVIEW_REQUEST"] = codons.Says[review](p.ActRequest) }); other == same {

@@ -78,6 +78,12 @@ func (n *Mesh) Join(o Options, all []*codons.Codon, log *slog.Logger) error {
 	c.self = gossip.Self().Incarnation // another run may have had an epoch that is as great
 	c.replica.Rename(c.self)
 	c.mu.Unlock()
+	tables := make(map[string]uint64)
+	for _, codon := range all {
+		if codon.Machine() != nil {
+			tables[codon.Name()] = codon.Hash()
+		}
+	}
 	c.links, err = o.Network.Links(nodelink.LinksOptions{
 		Self: c.self, Handler: linkHandler{c}, Dialect: grpc.Dialect{}, Stamper: n.System,
 		Dial: func(ctx context.Context, m cluster.Member) (nodelink.Stream, error) {
@@ -87,7 +93,7 @@ func (n *Mesh) Join(o Options, all []*codons.Codon, log *slog.Logger) error {
 			}
 			return s, nil
 		},
-		Link: nodelink.Options{Tables: HashesOf(all...)}, Timeout: o.LinkTimeout, Logger: n.System.Logger(),
+		Link: nodelink.Options{Tables: tables}, Timeout: o.LinkTimeout, Logger: n.System.Logger(),
 	})
 	if err != nil {
 		return err

@@ -1,42 +1,33 @@
-package mesh
+package codons
 
 import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"hash"
-	"maps"
 	"reflect"
 	"slices"
 
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// HashesOf returns a hash of each codon with a table, by name: of what two nodes must have in
-// common to converse by it, its rows and its payload types.
-func HashesOf(all ...*codons.Codon) map[string]uint64 {
-	hashes := make(map[string]uint64, len(all))
-	for _, c := range all {
-		if c.Machine() == nil {
-			continue
-		}
-		h := sha256.New()
-		for _, row := range c.Table.Rows {
-			_, _ = fmt.Fprintln(h, row.Role, row.From, row.On, row.To, row.Do) // a hash returns no error
-		}
-		for _, p := range c.Sends() {
-			_, _ = fmt.Fprint(h, p.Act, " ")
-			hashType(h, reflect.TypeOf(p.Type), nil)
-		}
-		for _, name := range slices.Sorted(maps.Keys(c.Messages)) {
-			m := c.Messages[name]
-			_, _ = fmt.Fprint(h, name, " ", m.Act, " ")
-			hashType(h, m.Payload, nil)
-		}
-		hashes[c.Name()] = binary.BigEndian.Uint64(h.Sum(nil))
+// Hash returns a hash of what two nodes must have in common to converse by the codon: its rows and
+// its payload types.
+func (c *Codon) Hash() uint64 {
+	h := sha256.New()
+	for _, row := range c.Table.Rows {
+		_, _ = fmt.Fprintln(h, row.Role, row.From, row.On, row.To, row.Do) // a hash returns no error
 	}
-	return hashes
+	for _, p := range c.Sends() {
+		_, _ = fmt.Fprint(h, p.Act, " ")
+		hashType(h, reflect.TypeOf(p.Type), nil)
+	}
+	for _, name := range c.Messages.names() {
+		m := c.Messages[name]
+		_, _ = fmt.Fprint(h, name, " ", m.Act, " ")
+		hashType(h, m.Payload, nil)
+	}
+	return binary.BigEndian.Uint64(h.Sum(nil))
 }
 
 // hashType adds the form of a payload type: the names, tags and types of its fields. A type within

@@ -1,4 +1,4 @@
-package mesh
+package codons
 
 import (
 	"crypto/sha256"
