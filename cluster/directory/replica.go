@@ -116,6 +116,7 @@ type Replica struct {
 type content struct {
 	text    []byte // nil: to be fetched
 	refs    int
+	asked   int                                // how often Missing has returned it
 	waiting map[performatives.AgentID]struct{} // the agents whose entries refer to it while it is to be fetched, by folded id
 }
 
@@ -542,30 +543,33 @@ func (r *Replica) Len() (n int) {
 	return n
 }
 
-// Want is a text of capabilities to be fetched, and the nodes whose agents have it, sorted. Those
-// that cannot give it may have changed it since.
+// Want is a text of capabilities to be fetched, and the node to ask for it.
 type Want struct {
 	Digest Digest
-	From   []cluster.Incarnation
+	From   cluster.Incarnation
 }
 
 // Missing returns the texts that entries of other nodes refer to and that are not here, sorted by
-// digest.
-func (r *Replica) Missing() (all []Want) {
+// digest: those that it has not returned before, or, again, all. Each is to be fetched from a node
+// that is linked and whose agents have it, each time from the next one. A node that cannot give it
+// may have changed it since.
+func (r *Replica) Missing(again bool, linked func(cluster.Incarnation) bool) (all []Want) {
 	for d := range r.missing {
-		if from := r.ownersOf(d); len(from) > 0 {
-			all = append(all, Want{d, from})
+		t, from := r.contents[d], r.ownersOf(d, linked)
+		if len(from) > 0 && (again || t.asked == 0) {
+			all = append(all, Want{d, from[t.asked%len(from)]})
+			t.asked++
 		}
 	}
 	slices.SortFunc(all, func(a, b Want) int { return bytes.Compare(a.Digest[:], b.Digest[:]) })
 	return all
 }
 
-// ownersOf returns the other nodes that have an agent with the text, sorted.
-func (r *Replica) ownersOf(d Digest) (all []cluster.Incarnation) {
+// ownersOf returns the other nodes that are linked and have an agent with the text, sorted.
+func (r *Replica) ownersOf(d Digest, linked func(cluster.Incarnation) bool) (all []cluster.Incarnation) {
 	for key := range r.contents[d].waiting {
 		for name := range r.where[key] {
-			if p := r.parts[name]; p.owner != r.self && p.changes[key].Digest == d && !slices.Contains(all, p.owner) {
+			if p := r.parts[name]; p.owner != r.self && linked(p.owner) && p.changes[key].Digest == d && !slices.Contains(all, p.owner) {
 				all = append(all, p.owner)
 			}
 		}

@@ -76,8 +76,8 @@ func TestStateTellsOfRemovals(t *testing.T) {
 	late := a.Put(agent("Eddy", 1), nil)
 	a.Remove("Jules")
 	a.Remove("Eddy")
-	if changed := merge(t, b, a); !slices.Equal(changed, []performatives.AgentID{"jules"}) || b.Len() != 0 || len(b.Missing()) != 0 {
-		t.Errorf("changed is %v, %d entries are left, missing is %v", changed, b.Len(), b.Missing())
+	if changed := merge(t, b, a); !slices.Equal(changed, []performatives.AgentID{"jules"}) || b.Len() != 0 || len(b.Missing(true, linked)) != 0 {
+		t.Errorf("changed is %v, %d entries are left, missing is %v", changed, b.Len(), b.Missing(true, linked))
 	}
 	if changed := receive(t, b, late); changed != nil {
 		t.Errorf("an agent that the state had removed is back: %v", changed)
@@ -285,7 +285,7 @@ func TestCapabilitiesAreFetchedOnce(t *testing.T) {
 	a.Put(agent("Y", 1), slices.Clone(text))
 	merge(t, b, a)
 	digest := directory.DigestOf(text)
-	if diff := cmp.Diff([]directory.Want{{Digest: digest, From: []cluster.Incarnation{node("a", 1)}}}, b.Missing()); diff != "" {
+	if diff := cmp.Diff([]directory.Want{{Digest: digest, From: node("a", 1)}}, b.Missing(true, linked)); diff != "" {
 		t.Error(diff)
 	}
 	if _, ok := b.Content(digest); ok {
@@ -294,8 +294,8 @@ func TestCapabilitiesAreFetchedOnce(t *testing.T) {
 	if got := b.Provide([]byte("another")); got != nil {
 		t.Errorf("nobody waits for another text, but %v", got)
 	}
-	if got := b.Provide(text); !slices.Equal(got, []performatives.AgentID{"x", "y"}) || len(b.Missing()) != 0 {
-		t.Errorf("it was for %v, missing is %v", got, b.Missing())
+	if got := b.Provide(text); !slices.Equal(got, []performatives.AgentID{"x", "y"}) || len(b.Missing(true, linked)) != 0 {
+		t.Errorf("it was for %v, missing is %v", got, b.Missing(true, linked))
 	}
 	receive(t, b, a.Put(directory.Entry{Agent: "X", Since: 2}, slices.Clone(text))) // changed, with the same text
 	receive(t, b, a.Remove("X"))
@@ -318,27 +318,47 @@ func TestTextOfAnOwnAgent(t *testing.T) {
 	a.Put(agent("X", 1), []byte("text"))
 	merge(t, b, a)
 	b.Put(agent("Y", 1), []byte("text"))
-	if len(b.Missing()) != 1 {
-		t.Errorf("missing is %v, and X is not told of its text", b.Missing())
+	if len(b.Missing(true, linked)) != 1 {
+		t.Errorf("missing is %v, and X is not told of its text", b.Missing(true, linked))
 	}
-	if got := b.Provide([]byte("text")); !slices.Equal(got, []performatives.AgentID{"x"}) || len(b.Missing()) != 0 {
-		t.Errorf("it was for %v, missing is %v", got, b.Missing())
+	if got := b.Provide([]byte("text")); !slices.Equal(got, []performatives.AgentID{"x"}) || len(b.Missing(true, linked)) != 0 {
+		t.Errorf("it was for %v, missing is %v", got, b.Missing(true, linked))
 	}
 }
 
-// All nodes that have a text are known: one of them may not give it.
+// linked is for a node with links to all others.
+func linked(cluster.Incarnation) bool { return true }
+
+// When a node does not give the text of capabilities, the others are asked that have it, one after
+// the other. None is asked before it is time to ask again.
 func TestTextOfManyNodes(t *testing.T) {
-	b := directory.New(node("b", 1))
-	var from []cluster.Incarnation
-	for _, name := range []string{"a", "c", "d"} {
-		other := directory.New(node(name, 1))
-		other.Put(agent("X", 1), []byte("text"))
-		other.Put(agent(performatives.AgentID(name), 1), []byte("text"))
-		merge(t, b, other)
-		from = append(from, node(name, 1))
-	}
-	if diff := cmp.Diff([]directory.Want{{Digest: directory.DigestOf([]byte("text")), From: from}}, b.Missing()); diff != "" {
-		t.Error(diff)
+	for name, c := range map[string]struct {
+		linked, want []string
+	}{
+		"links to all":  {[]string{"a", "c", "d"}, []string{"a", "c", "d", "a"}},
+		"links to some": {[]string{"c", "d"}, []string{"c", "d", "c", "d"}},
+		"no link":       {nil, nil},
+	} {
+		b := directory.New(node("b", 1))
+		for _, name := range []string{"a", "c", "d"} {
+			other := directory.New(node(name, 1))
+			other.Put(agent("X", 1), []byte("text"))
+			other.Put(agent(performatives.AgentID(name), 1), []byte("text"))
+			merge(t, b, other)
+		}
+		linked := func(of cluster.Incarnation) bool { return slices.Contains(c.linked, of.Name) }
+		var asked []string
+		for n := range 4 {
+			for _, want := range b.Missing(n > 0, linked) {
+				asked = append(asked, want.From.Name)
+			}
+			if early := b.Missing(false, linked); len(early) > 0 {
+				t.Errorf("%s: too early: %v", name, early)
+			}
+		}
+		if diff := cmp.Diff(c.want, asked); diff != "" {
+			t.Errorf("%s: asked (-want +got):\n%s", name, diff)
+		}
 	}
 }
 
@@ -499,8 +519,8 @@ func TestOwnTextIsNotFetched(t *testing.T) {
 	for _, id := range []performatives.AgentID{"x", "z"} {
 		a.Put(directory.Entry{Agent: id}, []byte("text"))
 	}
-	want := []directory.Want{{Digest: directory.DigestOf([]byte("text")), From: []cluster.Incarnation{node("b", 1)}}}
-	if got := a.Missing(); !cmp.Equal(got, want) {
+	want := []directory.Want{{Digest: directory.DigestOf([]byte("text")), From: node("b", 1)}}
+	if got := a.Missing(true, linked); !cmp.Equal(got, want) {
 		t.Errorf("missing are %v, want %v", got, want)
 	}
 }
@@ -591,8 +611,8 @@ func TestConvergence(t *testing.T) {
 					}
 				}
 			}
-			for _, w := range r.Missing() {
-				if slices.ContainsFunc(w.From, func(of cluster.Incarnation) bool { return of.Name == n.names[i] }) {
+			for _, w := range r.Missing(true, linked) {
+				if w.From.Name == n.names[i] {
 					t.Fatalf("%s wants its own text", n.names[i])
 				}
 			}
@@ -629,7 +649,7 @@ func TestDeltasAreAsGoodAsAState(t *testing.T) {
 		}
 		for _, r := range []*directory.Replica{byDeltas, byState} {
 			r.Joined(node("a", 1))
-			if diff := cmp.Diff(byState.Missing(), r.Missing()); diff != "" || r.Len() != a.Len() {
+			if diff := cmp.Diff(byState.Missing(true, linked), r.Missing(true, linked)); diff != "" || r.Len() != a.Len() {
 				t.Fatalf("%d entries, want %d, missing: %s", r.Len(), a.Len(), diff)
 			}
 		}
@@ -659,7 +679,7 @@ func FuzzMerge(f *testing.F) {
 		if _, err := c.Merge(b.State()); err != nil {
 			t.Errorf("what it has taken in, it cannot send: %v", err)
 		}
-		b.Missing()
+		b.Missing(true, linked)
 		b.Gone(node("a", 1))
 	})
 }

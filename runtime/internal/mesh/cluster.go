@@ -43,7 +43,6 @@ type clustered struct {
 	replica   *directory.Replica
 	outdated  map[performatives.AgentID]struct{}             // folded ids whose registrations may differ from the replica
 	scheduled bool                                           // a call of refresh is under way
-	asked     map[directory.Digest]int                       // how often each text of missing capabilities was asked for
 	fetching  bool                                           // fetch is to be called again
 	handed    map[performatives.AgentID]*cluster.Incarnation // the new nodes of agents that were handed over, by folded id, each until the directory has the agent there; until then, this node keeps its entry of the agent
 	burst     int                                            // how many changes there were since the first of a burst; zero: there is none

@@ -415,12 +415,12 @@ const fetchAgain = time.Second
 // another node if more than one has them. A node that is not connected is asked when it is.
 func (c *clustered) fetch(again bool) {
 	c.mu.Lock()
-	from := c.requestLocked(again)
-	repeat := len(c.asked) > 0 && !c.fetching
+	missing := c.replica.Missing(again, func(of cluster.Incarnation) bool { return c.linkTo(of) != nil })
+	repeat := len(missing) > 0 && !c.fetching
 	c.fetching = c.fetching || repeat
 	c.mu.Unlock()
-	for _, want := range from {
-		c.links.Control(want.From[0], append([]byte{controlFetch}, want.Digest[:]...))
+	for _, want := range missing {
+		c.links.Control(want.From, append([]byte{controlFetch}, want.Digest[:]...))
 	}
 	if repeat {
 		c.node.System.AfterFunc(fetchAgain, func() {
@@ -430,24 +430,6 @@ func (c *clustered) fetch(again bool) {
 			c.fetch(true)
 		})
 	}
-}
-
-// requestLocked records the requests for capabilities that are due, and returns them. The first
-// node of From is the one to ask.
-func (c *clustered) requestLocked(again bool) (all []directory.Want) {
-	missing := c.replica.Missing()
-	asked := make(map[directory.Digest]int, len(missing))
-	for _, want := range missing {
-		times := c.asked[want.Digest]
-		want.From = slices.DeleteFunc(want.From, func(of cluster.Incarnation) bool { return c.linkTo(of) == nil })
-		if len(want.From) > 0 && (again || times == 0) {
-			all = append(all, directory.Want{Digest: want.Digest, From: want.From[times%len(want.From):]})
-			times++
-		}
-		asked[want.Digest] = times
-	}
-	c.asked = asked
-	return all
 }
 
 // provide answers a request for a text of capabilities. It has no answer if they have changed
