@@ -39,7 +39,7 @@ func (n *Mesh) Register(name string, of Kind) error {
 		return actors.ErrExists
 	}
 	p.kinds[k.name] = k
-	hosts := k.hosts && !p.draining
+	hosts := k.hosts && !p.draining.Load()
 	p.mu.Unlock()
 	n.System.Logger().Info("the agents of a kind are placed", "kind", k.name, "level", "best effort", "hosted", hosts)
 	if hosts {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -29,13 +30,13 @@ type placer struct {
 
 	offers     context.Context // ends when the agents that move are to have been taken
 	stopOffers context.CancelFunc
-	room       chan struct{} // has one of each agent that is offered to others
+	room       chan struct{} // has one for each agent more that may be offered to others
+	draining   atomic.Bool   // the node hosts no kind any more
 
 	mu        sync.Mutex
 	questions uint64 // how many there were to other nodes
 	kinds     map[string]*kind
 	active    map[performatives.AgentID]*activation // by folded id
-	draining  bool                                  // the node hosts no kind any more
 	scheduled bool                                  // a call of settle is to come
 }
 
@@ -77,14 +78,21 @@ func newPlacer(n *Mesh) *placer {
 	p.ctx, p.end = context.WithCancel(context.Background()) //nolint:forbidigo // it ends with the node
 	p.moves, p.hurry = context.WithCancel(p.ctx)
 	p.offers, p.stopOffers = context.WithCancel(p.ctx)
+	for range movers {
+		p.room <- struct{}{}
+	}
 	return p
 }
 
-// drain ends the hosting of agents on this node.
+// drain ends the hosting of agents on this node, and tells the other nodes.
 func (p *placer) drain() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.draining = true
+	p.draining.Store(true)
+	_, kinds := p.placed()
+	for _, k := range kinds {
+		if k.hosts {
+			p.node.cluster.hosting(k.name, false)
+		}
+	}
 }
 
 // pick returns which node is to run an agent, of those but except; nil stands for none.
@@ -119,7 +127,7 @@ func (p *placer) kindOf(id performatives.AgentID) (k *kind, hosted bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	k = p.kinds[placement.KindOf(id)]
-	return k, k != nil && k.hosts && !p.draining
+	return k, k != nil && k.hosts && !p.draining.Load()
 }
 
 // maxReroutes is how often a message is passed on, at most, that comes back.
@@ -168,7 +176,7 @@ func (p *placer) activate(id performatives.AgentID, m *performatives.Message) er
 func (p *placer) reserve(k *kind, id performatives.AgentID, after directory.Entry) (*actors.Reservation, *activation, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.draining {
+	if p.draining.Load() {
 		return nil, nil, actors.ErrStopped
 	}
 	v, err := p.node.System.Reserve(id)
@@ -300,7 +308,7 @@ const settleTime = 500 * time.Millisecond
 func (p *placer) changed() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.scheduled || p.draining || len(p.kinds) == 0 {
+	if p.scheduled || p.draining.Load() || len(p.kinds) == 0 {
 		return
 	}
 	p.scheduled = true
@@ -323,8 +331,14 @@ func (p *placer) settle() {
 	p.mu.Unlock()
 	active, kinds := p.placed()
 	for _, a := range active {
-		if to := p.pick(a.id).Link; to != nil && !to.Ended() {
-			p.node.System.Work(func() { p.move(a) })
+		if to := p.pick(a.id).Link; to != nil && !to.Ended() && !p.leaves(a.id) {
+			p.node.System.Work(func() {
+				talk, cancel := context.WithTimeout(p.moves, a.kind.MoveTime)
+				defer cancel()
+				if err := p.move(talk, a); err != nil {
+					p.node.System.Logger().Warn("an agent was not handed over", "agent", a.id, "err", err)
+				}
+			})
 		}
 	}
 	for _, k := range kinds {

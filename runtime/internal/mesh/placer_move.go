@@ -29,19 +29,23 @@ func (p *placer) watchIdle(a *activation, self actors.Self) {
 // leave waits until an agent has started, and until an earlier attempt of it to leave has ended.
 // Then it marks the agent as leaving. It reports false if the agent has gone, or ctx ends before.
 func (p *placer) leave(ctx context.Context, a *activation) (begun bool) {
-	for !begun {
+	for !begun && ctx.Err() == nil {
 		p.mu.Lock()
 		busy, gone := a.busy, p.active[a.id.Fold()] != a
 		if begun = busy == nil && !gone; begun {
 			a.busy, a.leaving = make(chan struct{}), true
 		}
 		p.mu.Unlock()
-		if gone || busy != nil && !await(ctx, p.node.System, busy) {
+		switch {
+		case gone:
 			return false
+		case begun:
+			p.node.Events.AgentMoving(a.id)
+		default:
+			await(ctx, p.node.System, busy)
 		}
 	}
-	p.node.Events.AgentMoving(a.id)
-	return true
+	return begun
 }
 
 // retire stops an agent that leaves, unless it has left memory: by [actors.System.Retire], or as
@@ -132,28 +136,18 @@ func (a *activation) renewLocked() {
 	a.Number, a.passive, a.leaving = numberAfter(a.Number), nil, false
 }
 
-// move hands an agent over to the node that is to run it.
-func (p *placer) move(a *activation) {
-	if p.leaves(a.id) || !p.leave(p.ctx, a) {
-		return
+// move hands an agent over to the node that is to run it. The conversations of the agent may go on
+// until talk ends. If the next node is this one by then, it starts the agent again. The error is
+// nil if the agent has gone.
+func (p *placer) move(talk context.Context, a *activation) error {
+	if !p.leave(p.offers, a) {
+		return context.Cause(p.offers)
 	}
-	ctx, cancel := context.WithTimeout(p.moves, a.kind.MoveTime)
-	defer cancel()
-	if err := p.handOver(ctx, p.offers, a); err != nil {
-		p.node.System.Logger().Warn("an agent was not handed over", "agent", a.id, "err", err)
-		p.retryLater()
-	}
-}
-
-// handOver stops an agent that leaves, and hands it over to its next node until offers ends. The
-// conversations of the agent may go on until talk ends. If the next node is this one by then, it
-// starts the agent again.
-func (p *placer) handOver(talk, offers context.Context, a *activation) error {
 	r, err := p.retire(talk, a, p.node.System.Retire)
 	if err != nil {
 		return err
 	}
-	to, err := p.offerInTurn(offers, a, r)
+	to, err := p.offerInTurn(a, r)
 	switch {
 	case errors.Is(err, errRunsBefore):
 		p.giveUp(a, r, to)
@@ -163,7 +157,7 @@ func (p *placer) handOver(talk, offers context.Context, a *activation) error {
 		p.release(a, r, to)
 		p.remove(a) // later than the entry: see [route.View].Run
 		p.node.Events.AgentMoved(a.id, to.peer.Name, waiting)
-	case err != nil && p.drains():
+	case err != nil:
 		p.node.System.Logger().Error("an agent was not handed over, and its state is lost", "agent", a.id, "state", len(r.state), "err", err)
 		r.Release(func(m *performatives.Message) error { return m.Refused(performatives.CodeStopped, err.Error()) })
 		p.ended(a)
@@ -175,20 +169,14 @@ func (p *placer) handOver(talk, offers context.Context, a *activation) error {
 	return err
 }
 
-// offerInTurn is offerAround when few other agents are being offered. It reports no error only if
-// the agent is to run here.
-func (p *placer) offerInTurn(ctx context.Context, a *activation, r retired) (*nodeLink, error) {
-	turn := p.node.System.Turn()
-	select {
-	case p.room <- struct{}{}:
-		defer func() { <-p.room }()
-	case <-ctx.Done():
+// offerInTurn is offerAround when few other agents are being offered, until there are to be no more
+// offers.
+func (p *placer) offerInTurn(a *activation, r retired) (*nodeLink, error) {
+	if await(p.offers, p.node.System, p.room); p.offers.Err() != nil {
+		return nil, context.Cause(p.offers)
 	}
-	turn()
-	if ctx.Err() != nil { // whichever of the two was chosen
-		return nil, context.Cause(ctx)
-	}
-	return p.offerAround(ctx, a, r)
+	defer func() { p.room <- struct{}{} }()
+	return p.offerAround(p.offers, a, r)
 }
 
 // release gives back the id of an agent that runs on another node, to which its messages and
@@ -203,12 +191,6 @@ func (p *placer) release(a *activation, r retired, to *nodeLink) {
 		return err
 	})
 	p.node.Relay.Moved(a.id, nil, to.Link) // those of messages that have come in between
-}
-
-func (p *placer) drains() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.draining
 }
 
 // yield stops an agent that runs on another node, too, and began later here.
@@ -235,27 +217,13 @@ func (p *placer) giveUp(a *activation, r retired, to *nodeLink) {
 	p.ended(a)
 }
 
-// handOverAll hands over all agents, and hosts none any more. Their conversations may go on until
-// talk ends, and the agents are offered to other nodes until offers does.
-func (p *placer) handOverAll(talk, offers context.Context) (failed int) {
+// handOverAll hands over all agents, and hosts none any more.
+func (p *placer) handOverAll() (failed int) {
 	p.drain()
-	all, kinds := p.placed()
-	for _, k := range kinds {
-		if k.hosts {
-			p.node.cluster.hosting(k.name, false)
-		}
-	}
-	defer context.AfterFunc(talk, p.hurry)()
-	defer context.AfterFunc(offers, p.stopOffers)()
+	all, _ := p.placed()
 	stayed := make(chan bool)
 	for _, a := range all {
-		p.node.System.Work(func() {
-			if !p.leave(offers, a) {
-				stayed <- offers.Err() != nil // else it has gone
-				return
-			}
-			stayed <- p.handOver(talk, offers, a) != nil
-		})
+		p.node.System.Work(func() { stayed <- p.move(p.moves, a) != nil })
 	}
 	turn := p.node.System.Turn()
 	for range all {
@@ -270,7 +238,7 @@ func (p *placer) handOverAll(talk, offers context.Context) (failed int) {
 // HandOver is that of package runtime.
 func (n *Mesh) HandOver(ctx context.Context) error {
 	if n.leaving.Swap(true) {
-		if !await(ctx, n.System, n.handedOver) {
+		if await(ctx, n.System, n.handedOver); ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		return n.handOverErr
@@ -278,14 +246,16 @@ func (n *Mesh) HandOver(ctx context.Context) error {
 	defer close(n.handedOver)
 	talk, cancel := timeBefore(ctx, 1)
 	defer cancel()
+	defer context.AfterFunc(talk, n.placer.hurry)()
 	offers, cancelOffers := timeBefore(ctx, 2)
 	defer cancelOffers()
+	defer context.AfterFunc(offers, n.placer.stopOffers)()
 	if members := n.cluster.members; members != nil {
 		if err := members.Update(members.Self().Labels, true); err != nil {
 			n.System.Logger().Debug("the other nodes were not told that this one is leaving", "err", err)
 		}
 	}
-	failed := n.placer.handOverAll(talk, offers)
+	failed := n.placer.handOverAll()
 	n.cluster.farewell(offers)
 	if failed > 0 {
 		n.handOverErr = fmt.Errorf("runtime: %d agents were not handed over: no other node hosts their kinds, or has taken them in time", failed)

@@ -2,7 +2,6 @@ package mesh
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -26,7 +25,6 @@ type note struct {
 	State      []byte                `json:"state,omitempty"`      // of the agent; of a node that leaves, its part of the directory
 	Taken      []taken               `json:"taken,omitempty"`      // the latest requests of the agent
 	Ran        bool                  `json:"ran,omitempty"`        // the agent was in memory
-	Doubtful   bool                  `json:"doubtful,omitempty"`   // another node may have taken it, which has not answered
 	Runs       uint64                `json:"runs,omitempty"`       // in the answer: the activation at the other node
 	Reason     string                `json:"reason,omitempty"`     // of a refusal
 }
@@ -87,99 +85,69 @@ const offerAgain = 50 * time.Millisecond
 // errRunsBefore means that another node runs an agent, too, and has activated it before.
 var errRunsBefore = errors.New("another node has activated the agent before")
 
-// offerAround offers an agent that has stopped to the node that is to run it, and if that refuses
-// to the next one. It returns the node that has taken it, or, with errRunsBefore, the one that has
-// its own. Otherwise the agent is still here: this node is to run it, or no other one takes it,
-// which is an error.
+// offerAround offers an agent that has stopped to the node that is to run it, until that takes it.
+// It returns the node, or, with errRunsBefore, the one that has its own. It returns neither if the
+// agent is to run here: it was refused, or this node is to run it. A node that drains offers it
+// again after a refusal: one that drains, too, is soon known to host nothing. The error is that no
+// other node takes it.
 func (p *placer) offerAround(ctx context.Context, a *activation, r retired) (*nodeLink, error) {
 	own := p.runOf(a.id)
 	h := note{Step: stepOffer, Agent: a.id, Activation: own.Number, First: own.first, State: r.state, Ran: r.ran, Taken: takenBy(r)}
-	defer func() {
-		if h.Doubtful {
-			p.branch(a)
-		}
-	}()
-	var refused []*nodeLink
 	err := fmt.Errorf("no other node hosts the kind %s", a.kind.name)
-	for wait := offerAgain; ; {
-		at, again := p.pick(a.id, refused...), false // again: in a while
-		draining := p.drains()                       // also if it was not when that was picked
-		switch to, _ := at.Link.(*nodeLink); {
+	for wait := offerAgain; ; wait = min(2*wait, time.Second) {
+		at, draining := p.pick(a.id), p.draining.Load() // also if it was not when that was picked
+		to, _ := at.Link.(*nodeLink)
+		switch {
 		case at.Here:
 			return nil, nil
-		case to == nil && (len(refused) == 0 || !draining):
-			return nil, err
 		case to == nil:
-			refused, again = nil, true
-		case to.Ended():
-			again = true // its next link is listed in a moment
-		default:
-			switch answer := p.offer(ctx, to, a, h); answer.Step { //nolint:exhaustive // the others are no answers
+			return nil, err
+		case to != nil && !to.Ended(): // else its next link is listed in a moment
+			p.setOffered(a, true)
+			answer := await(ctx, p.node.System, p.ask(to, h))
+			p.setOffered(a, answer.Step == stepTaken) // then until the agent is forgotten here
+			switch answer.Step {                      //nolint:exhaustive // the others are no answers
 			case stepTaken:
-				h.Doubtful = false
 				return to, nil
 			case stepRuns:
 				theirs := directory.Entry{Agent: a.id, Owner: to.peer, Placed: true, Since: answer.Runs, First: answer.First}
 				if own.entry(a.id, p.node.cluster.incarnation()).Compare(theirs) > 0 {
 					return to, errRunsBefore
 				}
-				err, again = fmt.Errorf("the node %s runs it, too", to.peer.Name), true // and gives way
+				err = fmt.Errorf("the node %s runs it, too", to.peer.Name) // and gives way
 			case stepRefused:
 				err = fmt.Errorf("the node %s: %s", to.peer.Name, answer.Reason)
-				refused = append(refused, to)
-			case unanswered:
-				h.Doubtful = true
+				if !draining {
+					p.node.System.Logger().Warn("an agent was not handed over", "agent", a.id, "err", err)
+					p.retryLater()
+					return nil, nil
+				}
 			}
 		}
-		if again && !p.pause(ctx, wait) || ctx.Err() != nil {
+		if !p.pause(ctx, wait) {
 			return nil, fmt.Errorf("%w; %w", err, context.Cause(ctx))
 		}
-		if again {
-			wait = min(2*wait, time.Second)
-		}
 	}
-}
-
-// branch gives an agent a new first run: should the node that has not answered have taken it, that
-// one goes on.
-func (p *placer) branch(a *activation) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	a.Number = numberAfter(a.Number)
-	a.first = a.Number
 }
 
 // pause waits. It reports false if ctx ends before.
 func (p *placer) pause(ctx context.Context, d time.Duration) bool {
-	return await(ctx, p.node.System, time.After(d))
+	await(ctx, p.node.System, time.After(d))
+	return ctx.Err() == nil
 }
 
-// await waits until done is closed, or has a value. It reports false if ctx ends before.
-func await[T any](ctx context.Context, s *actors.System, done <-chan T) bool {
+// await waits until done is closed, or has a value, which it returns, or ctx ends.
+func await[T any](ctx context.Context, s *actors.System, done <-chan T) (v T) {
 	turn := s.Turn()
 	select {
-	case <-done:
+	case v = <-done:
 	case <-ctx.Done():
-	}
-	turn()
-	return ctx.Err() == nil // whichever of the two was chosen
-}
-
-// offer offers an agent to one node, and returns its answer.
-func (p *placer) offer(ctx context.Context, to *nodeLink, a *activation, h note) (answer note) {
-	p.setOffered(a, true)
-	asked := p.ask(to, h)
-	turn := p.node.System.Turn()
-	select {
-	case answer = <-asked:
-	case <-ctx.Done():
-		if len(asked) > 0 { // it has come as well
-			answer = <-asked
+		if len(done) > 0 { // it has come as well
+			v = <-done
 		}
 	}
 	turn()
-	p.setOffered(a, answer.Step == stepTaken) // then until the agent is forgotten here
-	return answer
+	return v
 }
 
 func (p *placer) setOffered(a *activation, offered bool) {
@@ -232,14 +200,10 @@ func (p *placer) tell(l *nodeLink, h note) error {
 	if h.Agent == "" {
 		priority = performatives.Low
 	}
-	text, err := json.Marshal(h)
-	if err != nil {
-		return err
-	}
 	stamp := p.node.System.Stamp()
 	m, err := performatives.New(performatives.Envelope{
 		ID: stamp.ID, Timestamp: stamp.Time, Performative: performatives.ActInform, Sender: p.node.self, Receiver: performatives.AgentID(l.peer.Name),
-		Protocol: PlacementProtocol, Priority: priority, Payload: performatives.Raw(text),
+		Protocol: PlacementProtocol, Priority: priority, Payload: h,
 	})
 	if err != nil {
 		return err
@@ -302,14 +266,10 @@ func (p *placer) takeOver(from cluster.Incarnation, h note) error {
 	if !hosted || !p.pick(h.Agent).Placed {
 		return errors.New("it does not host the kind")
 	}
-	before := directory.Entry{Owner: from, Since: h.Activation, First: h.First}
-	if h.Doubtful { // this run does not continue it
-		before.First = 0
-	}
 	c := p.node.cluster
 	p.node.handover.Lock()
 	c.withdrawLocked(h.Agent)
-	v, a, err := p.reserve(k, h.Agent, before)
+	v, a, err := p.reserve(k, h.Agent, directory.Entry{Owner: from, Since: h.Activation, First: h.First})
 	p.node.handover.Unlock()
 	if err != nil {
 		c.mu.Lock()

@@ -102,12 +102,10 @@ func TestLeavesAfterItHasStayed(t *testing.T) {
 // A wait whose time is over is not a success, although its event has come, too.
 func TestAwaitAtTheEndOfItsTime(t *testing.T) {
 	p, _ := newPlacing(t)
-	done := make(chan struct{})
-	close(done)
 	over, end := context.WithCancel(t.Context())
 	end()
 	for range 100 {
-		if !await(t.Context(), p.node.System, done) || await(over, p.node.System, done) {
+		if p.pause(over, -time.Second) || !p.pause(t.Context(), -time.Second) {
 			t.Fatal("the end of the time does not decide")
 		}
 	}
@@ -470,8 +468,7 @@ func TestFormerRun(t *testing.T) {
 	}
 }
 
-// The next run of an agent on the same node has a later number and is of the same line. An agent
-// that another node may have taken begins a new line.
+// The next run of an agent on the same node has a later number and is of the same line.
 func TestNumbersOfTheNextRun(t *testing.T) {
 	p, k := newPlacing(t)
 	_, a, err := p.reserve(k, "k/a", directory.Entry{})
@@ -488,10 +485,6 @@ func TestNumbersOfTheNextRun(t *testing.T) {
 	}
 	if got := numberAfter(1 << 62); got != 1<<62+1 {
 		t.Errorf("after a run of a node whose clock is ahead it is %d", got)
-	}
-	p.branch(a)
-	if r := p.runOf("k/a"); r.Number <= next.Number || r.first != r.Number {
-		t.Errorf("after an offer without an answer it is %+v, want the first one of a line later than %+v", r, next)
 	}
 }
 
@@ -622,12 +615,12 @@ func TestAnswerAtTheEndOfItsTime(t *testing.T) {
 	links.offered = func(_ cluster.Incarnation, h note) {
 		n2.asked[h.Number] <- note{Step: stepTaken} // has room for one
 	}
+	a, r := &activation{id: "k/a", kind: k}, reserved(t, p, "k/other", 0)
 	over, end := context.WithCancel(t.Context())
 	end()
 	for range 100 {
-		a := &activation{id: "k/a", kind: k}
-		if answer := p.offer(over, n2, a, note{Step: stepOffer, Agent: "k/a"}); answer.Step != stepTaken || !a.Offered {
-			t.Fatalf("the answer is %+v", answer)
+		if to, err := p.offerAround(over, a, r); to != n2 || err != nil || !a.Offered {
+			t.Fatalf("it is taken: %t: %v", to != nil, err)
 		}
 	}
 }
@@ -903,7 +896,8 @@ func TestOfferWaitsForTheNextLink(t *testing.T) {
 		links := &sentLinks{}
 		c, n2 := beside(t, p, links)
 		p.mu.Lock()
-		k.hosts, p.draining = false, false
+		k.hosts = false
+		p.draining.Store(false)
 		a := &activation{id: "k/a", kind: k, run: run{Run: route.Run{Number: 7}, first: 5}}
 		p.active[a.id] = a
 		p.mu.Unlock()
@@ -1221,13 +1215,12 @@ func TestOfferAtTheEndOfItsTime(t *testing.T) {
 	p, k := newPlacing(t)
 	a := &activation{id: "k/1", kind: k}
 	r := reserved(t, p, a.id, 0)
-	if _, err := p.offerInTurn(t.Context(), a, r); err != nil {
+	if _, err := p.offerInTurn(a, r); err != nil {
 		t.Fatalf("in time: %v", err)
 	}
-	over, end := context.WithCancel(t.Context())
-	end()
+	p.stopOffers()
 	for range 100 {
-		if _, err := p.offerInTurn(over, a, r); !errors.Is(err, context.Canceled) {
+		if _, err := p.offerInTurn(a, r); !errors.Is(err, context.Canceled) {
 			t.Fatalf("after the end: %v", err)
 		}
 	}
@@ -1245,8 +1238,8 @@ func activated(t *testing.T, p *placer) (*activation, actors.Self) {
 	return p.active["k/a"], self
 }
 
-// While an agent leaves, it is neither moved nor taken out of memory by others, which do not wait. One
-// that is not quiet stays.
+// While an agent leaves, it is not taken out of memory by others, which do not wait. One that is not
+// quiet stays.
 func TestLeavesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := newPlacing(t)
@@ -1258,14 +1251,7 @@ func TestLeavesOnce(t *testing.T) {
 		if !p.leave(t.Context(), a) {
 			t.Fatal("it does not leave")
 		}
-		done := 0
-		go func() { p.move(a); done++ }()
-		synctest.Wait()
-		go func() { p.passivate(a, self); done++ }()
-		synctest.Wait()
-		if done != 2 {
-			t.Errorf("%d of 2 do not wait", done)
-		}
+		p.passivate(a, self)
 		p.free(a)
 		_ = stop(t.Context(), p.node)
 	})
@@ -1411,9 +1397,7 @@ func TestNoMoveOverALinkThatHasEnded(t *testing.T) {
 			p, _ := newPlacing(t)
 			links := &sentLinks{}
 			_, n2 := beside(t, p, links)
-			p.mu.Lock()
-			p.draining = false
-			p.mu.Unlock()
+			p.draining.Store(false)
 			id := performatives.AgentID("k/0")
 			for i := 0; p.pick(id).Link == nil; i++ {
 				id = performatives.AgentID(fmt.Sprint("k/", i))
@@ -1440,9 +1424,7 @@ func TestKindOfANodeThatDrains(t *testing.T) {
 	for _, drains := range []bool{true, false} {
 		p, k := newPlacing(t)
 		c, _ := beside(t, p, &sentLinks{})
-		p.mu.Lock()
-		p.draining = drains
-		p.mu.Unlock()
+		p.draining.Store(drains)
 		if err := p.node.Register("late", Kind{New: k.New}); err != nil {
 			t.Fatal(err)
 		}
@@ -1486,22 +1468,21 @@ func TestOfferAround(t *testing.T) {
 		after   time.Duration
 		takes   bool   // the other node
 		err     string // a part of it
-		branch  bool   // the next run here is the first of another line
 	}{
-		"it is taken":                     {answers(stepTaken), false, 1, 0, true, "", false},
-		"refused once":                    {answers(stepRefused, stepTaken), false, 2, offerAgain, true, "", false},
-		"refused three times":             {answers(stepRefused, stepRefused, stepRefused, stepTaken), false, 4, 7 * offerAgain, true, "", false},
-		"refused, and to run here":        {answers(stepRefused), true, 1, 0, false, "", false},
-		"no answer in time":               {nil, false, 1, time.Minute, false, "no other node hosts the kind k; context deadline exceeded", true},
-		"refused, and no answer in time":  {answers(stepRefused), false, 2, time.Minute, false, "the node n2: not now; context deadline exceeded", true},
-		"the link is renewed":             {answers(unanswered, stepTaken), false, 2, 0, true, "", false},
-		"renewed, and refused for ever":   {answers(unanswered, stepRefused), false, 3, time.Minute, false, "the node n2: not now", true},
-		"renewed, refused, then taken":    {answers(unanswered, stepRefused, stepTaken), false, 3, offerAgain, true, "", false},
-		"another run there, which yields": {[]note{{Step: stepRuns, Runs: math.MaxInt64, First: math.MaxInt64}, {Step: stepTaken}}, false, 2, offerAgain, true, "", false},
+		"it is taken":                     {answers(stepTaken), false, 1, 0, true, ""},
+		"refused once":                    {answers(stepRefused, stepTaken), false, 2, offerAgain, true, ""},
+		"refused three times":             {answers(stepRefused, stepRefused, stepRefused, stepTaken), false, 4, 7 * offerAgain, true, ""},
+		"refused, and to run here":        {answers(stepRefused), true, 1, 0, false, ""},
+		"no answer in time":               {nil, false, 1, time.Minute, false, "no other node hosts the kind k; context deadline exceeded"},
+		"refused, and no answer in time":  {answers(stepRefused), false, 2, time.Minute, false, "the node n2: not now; context deadline exceeded"},
+		"the link is renewed":             {answers(unanswered, stepTaken), false, 2, offerAgain, true, ""},
+		"renewed, and refused for ever":   {answers(unanswered, stepRefused), false, 3, time.Minute, false, "the node n2: not now"},
+		"renewed, refused, then taken":    {answers(unanswered, stepRefused, stepTaken), false, 3, 3 * offerAgain, true, ""},
+		"another run there, which yields": {[]note{{Step: stepRuns, Runs: math.MaxInt64, First: math.MaxInt64}, {Step: stepTaken}}, false, 2, offerAgain, true, ""},
 		"another run there, and no other answer": {
-			[]note{{Step: stepRuns, Runs: math.MaxInt64, First: math.MaxInt64}}, false, 2, time.Minute, false, "the node n2 runs it, too", true,
+			[]note{{Step: stepRuns, Runs: math.MaxInt64, First: math.MaxInt64}}, false, 2, time.Minute, false, "the node n2 runs it, too",
 		},
-		"an earlier run there": {[]note{{Step: stepRuns, Runs: 1, First: 1}}, false, 1, 0, true, errRunsBefore.Error(), false},
+		"an earlier run there": {[]note{{Step: stepRuns, Runs: 1, First: 1}}, false, 1, 0, true, errRunsBefore.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -1509,7 +1490,8 @@ func TestOfferAround(t *testing.T) {
 				links := &sentLinks{}
 				_, n2 := beside(t, p, links)
 				p.mu.Lock()
-				k.hosts, p.draining = one.hosts, !one.hosts
+				k.hosts = one.hosts
+				p.draining.Store(!one.hosts)
 				p.mu.Unlock()
 				id := performatives.AgentID("k/a")
 				for i := 0; one.hosts; i++ { // until the other node comes first
@@ -1530,9 +1512,6 @@ func TestOfferAround(t *testing.T) {
 					if !p.runOf(id).Offered {
 						t.Error("it is not known as offered while the other node has not answered")
 					}
-					if doubtful := offers > 1 && one.answers[0].Step == unanswered; h.Doubtful != doubtful {
-						t.Errorf("offer %d is doubtful: %t", offers, h.Doubtful)
-					}
 					if len(left) > 0 {
 						answer := left[0]
 						answer.Number, answer.Agent = h.Number, h.Agent
@@ -1552,7 +1531,7 @@ func TestOfferAround(t *testing.T) {
 				if text := fmt.Sprint(err); (err == nil) != (one.err == "") || !strings.Contains(text, one.err) && err != nil {
 					t.Errorf("the error is %s, want %q", text, one.err)
 				}
-				if run := p.runOf(id); (run.Number == run.first) != one.branch || run.Offered != (one.takes && one.err == "") {
+				if run := p.runOf(id); run.Offered != (one.takes && one.err == "") {
 					t.Errorf("the run is %+v", run)
 				}
 				r.Release(func(*performatives.Message) error { return nil })
@@ -1582,12 +1561,11 @@ func TestTake(t *testing.T) {
 	}{
 		"it is free":                {nil, note{Activation: earlier, First: 3, Ran: true}, note{Step: stepTaken}, true, 3, false},
 		"it was not in memory":      {nil, note{Activation: earlier, First: 3, State: []byte("state")}, note{Step: stepTaken}, true, 3, true},
-		"it may be elsewhere":       {nil, note{Activation: earlier, First: 3, Ran: true, Doubtful: true}, note{Step: stepTaken}, true, 0, false},
 		"it runs here":              {runs(7, 6), note{Activation: earlier, First: 3}, note{Step: stepRuns, Runs: 7, First: 6}, false, 6, false},
 		"an earlier run of it does": {runs(7, 3), note{Activation: 7, First: 3}, note{Step: stepRuns, Runs: 7, First: 3}, false, 3, false},
 		"it was taken before":       {runs(8, 3), note{Activation: 7, First: 3}, note{Step: stepTaken}, false, 3, false},
 		"another run of it was":     {runs(8, 2), note{Activation: 7, First: 3}, note{Step: stepRuns, Runs: 8, First: 2}, false, 2, false},
-		"the node drains":           {func(_ *testing.T, p *placer, _ *kind) { p.draining = true }, note{}, note{Step: stepRefused, Reason: "it does not host the kind"}, false, 0, false},
+		"the node drains":           {func(_ *testing.T, p *placer, _ *kind) { p.draining.Store(true) }, note{}, note{Step: stepRefused, Reason: "it does not host the kind"}, false, 0, false},
 		"it does not host the kind": {func(_ *testing.T, _ *placer, k *kind) { k.hosts = false }, note{}, note{Step: stepRefused, Reason: "it does not host the kind"}, false, 0, false},
 		"it does not know the kind": {func(_ *testing.T, p *placer, _ *kind) { clear(p.kinds) }, note{}, note{Step: stepRefused, Reason: "it does not host the kind"}, false, 0, false},
 		"the id is in use":          {func(t *testing.T, p *placer, _ *kind) { reserved(t, p, "K/A", 0) }, note{Activation: earlier}, note{Step: stepRefused}, false, 0, false},

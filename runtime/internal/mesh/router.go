@@ -114,7 +114,7 @@ func (n *Mesh) act(t transit, d route.Decision) (changed bool, err error) {
 			first = nil
 		}
 		switch err = n.placer.activate(m.Receiver(), first); {
-		case errors.Is(err, actors.ErrExists), errors.Is(err, actors.ErrStopped) && n.placer.drains(): // by another message, or the node drains by now
+		case errors.Is(err, actors.ErrExists), errors.Is(err, actors.ErrStopped) && n.placer.draining.Load(): // by another message, or the node drains by now
 			return true, m.Refused(performatives.CodeBusy, err.Error())
 		case err != nil:
 			return false, m.Refused(performatives.CodeStopped, err.Error())

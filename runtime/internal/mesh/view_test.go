@@ -34,9 +34,7 @@ func beside(t *testing.T, p *placer, links *sentLinks) (*clustered, *nodeLink) {
 	}
 	p.node.cluster = c
 
-	p.mu.Lock()
-	p.draining = true
-	p.mu.Unlock()
+	p.draining.Store(true)
 	return c, c.peers[peer]
 }
 
@@ -54,15 +52,11 @@ func TestView(t *testing.T) {
 	if h := v.Host("other/a", nil); h != (route.Host{}) {
 		t.Errorf("of no kind: %+v", h)
 	}
-	p.mu.Lock()
-	p.draining = false
-	p.mu.Unlock()
+	p.draining.Store(false)
 	if h := v.Host("k/a", n2); h != (route.Host{Placed: true, Here: true, May: true}) {
 		t.Errorf("the host besides n2, when this node does not drain, is %+v", h)
 	}
-	p.mu.Lock()
-	p.draining = true
-	p.mu.Unlock()
+	p.draining.Store(true)
 	if e := v.Entry("k/a"); e != (route.Entry{}) {
 		t.Errorf("before it is in the directory: %+v", e)
 	}
@@ -256,7 +250,7 @@ func TestChangeSettlesOnce(t *testing.T) {
 		}{
 			"with a kind":    {func(*placer) {}, true},
 			"without a kind": {func(p *placer) { clear(p.kinds) }, false},
-			"as it drains":   {func(p *placer) { p.draining = true }, false},
+			"as it drains":   {func(p *placer) { p.draining.Store(true) }, false},
 		} {
 			p, _ := newPlacing(t)
 			time.Sleep(settleTime + 1)
