@@ -267,7 +267,7 @@ func (c *clustered) endLocked(l *nodeLink, left bool) {
 		if a := agents[id]; a != nil {
 			return l.left && a.Placed
 		}
-		return l.left && c.node.placer.pick(id).Placed
+		return l.left && c.node.placer.pick(id, nil).Placed
 	}
 	for _, id := range l.Workers() {
 		if moves(id) {

@@ -104,29 +104,27 @@ func (c *clustered) putLocked(r *actors.Registration) (delta []byte) {
 			e.Hidden, text = true, nil
 		}
 	}
-	entries := c.replica.Lookup(r.ID())
-	if run := c.node.placer.runOf(r.ID()); run.Number != 0 {
-		e.Placed, e.First, e.Since = true, run.first, run.Number
-	} else if e.Since = c.sinceLocked(entries); e.Since == 0 {
-		e.Since = uint64(time.Now().UnixMicro())
-		for _, other := range entries { // whose node's clock may be ahead
-			if e.Moves && other.Moves {
-				e.Since = max(e.Since, other.Since+1)
-			}
-		}
+	if run := c.node.placer.runOf(r.ID()); run.Since != 0 {
+		e.Placed, e.First, e.Since = true, run.First, run.Since
+	} else {
+		e.Since = c.sinceLocked(r.ID(), e.Moves)
 	}
 	return c.replica.Put(e, text)
 }
 
-// sinceLocked returns when this node has first put an agent into the replica, by the entries of its
-// id; zero if it has not.
-func (c *clustered) sinceLocked(entries []directory.Entry) uint64 {
-	for _, e := range entries {
-		if e.Owner == c.self {
+// sinceLocked returns when this node has first put an agent into the replica, which may be now. An
+// agent that moves is later there than at any other node, whose clock may be ahead.
+func (c *clustered) sinceLocked(id performatives.AgentID, moves bool) uint64 {
+	since := uint64(time.Now().UnixMicro())
+	for _, e := range c.replica.Lookup(id) {
+		switch {
+		case e.Owner == c.self:
 			return e.Since
+		case moves && e.Moves:
+			since = max(since, e.Since+1)
 		}
 	}
-	return 0
+	return since
 }
 
 // maxCapabilities is the length of the longest text of capabilities that a link carries, in bytes.
@@ -248,17 +246,12 @@ func (c *clustered) wantedLocked(id performatives.AgentID) (w wanted) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	entries := c.replica.Lookup(id)
-	if to := c.handed[id.Fold()]; to != nil && slices.ContainsFunc(entries, func(e directory.Entry) bool {
-		return e.Placed && (e.Owner == *to && e.Since > c.sinceLocked(entries) || e.Owner != c.self && entries[0] == e)
-	}) { // the next run is known
+	if c.handed[id.Fold()] != nil && len(entries) > 0 && entries[0].Owner != c.self { // the next run is known
 		c.dropHandedLocked(id.Fold())
 	}
 	for _, e := range entries {
 		if e.Owner == c.self && e.Moves {
 			break // the session of this node has precedence
-		}
-		if e.Hosts {
-			continue
 		}
 		if l := c.peers[e.Owner]; l != nil {
 			w.entry, w.link = e, l
@@ -347,12 +340,11 @@ func (c *clustered) contestLocked(ours *actors.Registration, w wanted) {
 		return
 	}
 	log := c.node.System.Logger().With("agent", ours.ID(), "peer", w.link.peer.Name)
-	if run := c.node.placer.runOf(ours.ID()); run.Number != 0 && w.entry.Placed {
-		own := run.entry(ours.ID(), c.incarnation())
+	if run := c.node.placer.runOf(ours.ID()); run.Since != 0 && w.entry.Placed {
 		switch {
 		case run.followed(w.entry): // which has yet to go
-		case run.Offered && w.entry.Continues(own): // that node has taken it, and says so soon
-		case own.Compare(w.entry) > 0:
+		case run.Offered && w.entry.Continues(run.Entry): // that node has taken it, and says so soon
+		case run.Compare(w.entry) > 0:
 			log.Warn("another node has activated the agent before, and this activation stops")
 			c.node.Events.AgentContested(ours.ID(), w.link.peer.Name, true)
 			c.node.System.Work(func() { c.node.placer.yield(ours.ID(), w.link) })

@@ -81,21 +81,6 @@ func (c *clustered) hosting(kind string, on bool) {
 	c.spreadLocked(delta)
 }
 
-// hostsOf returns the links to the other nodes that host a kind.
-func (c *clustered) hostsOf(kind string) (links []*nodeLink) {
-	c.mu.Lock()
-	entries := c.replica.Lookup(hostEntry(kind))
-	c.mu.Unlock()
-	for _, l := range *c.current.Load() {
-		for _, e := range entries {
-			if e.Hosts && e.Owner == l.peer {
-				links = append(links, l)
-			}
-		}
-	}
-	return links
-}
-
 // withdrawLocked takes a placed agent of another node off this node's directory, because this node
 // is about to run it. It is called with Mesh.handover.
 func (c *clustered) withdrawLocked(id performatives.AgentID) {
@@ -114,13 +99,6 @@ func (c *clustered) removeLocked(a *nodeAgent) {
 	if a.Placed {
 		c.node.Relay.Moved(a.Agent, a.link.Link, nil)
 	}
-}
-
-// incarnation returns that of this node.
-func (c *clustered) incarnation() cluster.Incarnation {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.self
 }
 
 // handedTime is how long this node keeps the entry of an agent that was handed over, if it does not

@@ -42,10 +42,9 @@ type placer struct {
 
 // activation is one run of a placed agent on this node.
 type activation struct {
-	id   performatives.AgentID
 	kind *kind
 
-	// Guarded by placer.mu.
+	// Guarded by placer.mu, besides the Agent.
 	run
 	passive *retired      // nil for an agent that runs or starts
 	busy    chan struct{} // not nil while the agent starts or leaves; closed when it has, could not, or stays
@@ -54,9 +53,9 @@ type activation struct {
 
 // run is the activation of an agent on this node. The zero value is that of any other agent.
 type run struct {
-	route.Run                 // its number is greater than that of each earlier run of the id
-	first     uint64          // the number of the first run whose state this one may have
-	before    directory.Entry // of the run of another node that this one has followed; it may stand for a while
+	directory.Entry                 // its number is Since, greater than that of each earlier run of the id; First is not zero
+	Offered         bool            // see [route.Run]
+	before          directory.Entry // of the run of another node that this one has followed; it may stand for a while
 }
 
 // followed reports whether an entry is of the run before, or of an earlier one of that node.
@@ -95,31 +94,40 @@ func (p *placer) drain() {
 	}
 }
 
-// pick returns which node is to run an agent, of those but except; nil stands for none.
-func (p *placer) pick(id performatives.AgentID, except ...*nodeLink) (at route.Host) {
+// pick returns which node is to run an agent, of those but except, which may be nil.
+func (p *placer) pick(id performatives.AgentID, except *nodeLink) (at route.Host) {
 	name := placement.KindOf(id)
-	links := p.node.cluster.hostsOf(name)
 	k, here := p.kindOf(id)
-	if k == nil && len(links) == 0 || k != nil && k.Singleton != (id.Fold() == performatives.AgentID(name)) {
+	hosts := p.hosts(name)
+	if k == nil && len(hosts) == 0 || k != nil && k.Singleton != (id.Fold() == performatives.AgentID(name)) {
 		return at
 	}
-	var names []string
-	if here {
-		names = append(names, p.node.Name())
-	}
-	for _, l := range links {
-		if !slices.ContainsFunc(except, func(other *nodeLink) bool { return other != nil && other.peer == l.peer }) {
-			names = append(names, l.peer.Name)
+	maps.DeleteFunc(hosts, func(_ string, l *nodeLink) bool { return l != nil && except != nil && l.peer == except.peer })
+	first := placement.Pick(id, slices.Collect(maps.Keys(hosts)))
+	return route.Host{Placed: true, May: here, Here: here && first == p.node.Name(), Link: way(hosts[first])}
+}
+
+// hosts returns the links to the nodes that host a kind, by their names: nil for this node.
+func (p *placer) hosts(kind string) map[string]*nodeLink {
+	hosts, c := make(map[string]*nodeLink), p.node.cluster
+	c.mu.Lock()
+	entries := c.replica.Lookup(hostEntry(kind))
+	c.mu.Unlock()
+	for _, l := range *c.current.Load() {
+		if slices.ContainsFunc(entries, func(e directory.Entry) bool { return e.Hosts && e.Owner == l.peer }) {
+			hosts[l.peer.Name] = l
 		}
 	}
-	at.Placed, at.May = true, here
-	switch first := placement.Pick(id, names); {
-	case here && first == p.node.Name():
-		at.Here = true
-	case first != "":
-		at.Link = links[slices.IndexFunc(links, func(l *nodeLink) bool { return l.peer.Name == first })]
+	if _, here := p.kindOf(performatives.AgentID(kind)); here {
+		hosts[p.node.Name()] = nil
 	}
-	return at
+	return hosts
+}
+
+// Hosts returns the names of the nodes that host a kind, this one included, sorted: those that are
+// known to live.
+func (n *Mesh) Hosts(kind string) []string {
+	return slices.Sorted(maps.Keys(n.placer.hosts(placement.KindOf(performatives.AgentID(kind)))))
 }
 
 // kindOf returns the kind of an agent, and whether this node hosts it; nil if it does not know it.
@@ -137,7 +145,7 @@ const maxReroutes = 4 * route.MaxForwards
 // or in a while. It calls giveUp if that fails. It reports false if the message is not for a placed
 // agent, or is for a run that has ended.
 func (p *placer) reroute(m *performatives.Message, giveUp func(error)) bool {
-	at := p.pick(m.Receiver())
+	at := p.pick(m.Receiver(), nil)
 	if at.Link == nil && !at.Here || m.Forwards() >= maxReroutes || !route.Opens(m) {
 		return false
 	}
@@ -183,8 +191,9 @@ func (p *placer) reserve(k *kind, id performatives.AgentID, after directory.Entr
 	if err != nil {
 		return nil, nil, err
 	}
-	a := &activation{id: id, kind: k, run: run{Run: route.Run{Number: numberAfter(after.Since)}, before: after}, busy: make(chan struct{})}
-	a.first = cmp.Or(after.First, a.Number)
+	number := numberAfter(after.Since)
+	own := directory.Entry{Agent: id, Owner: cluster.Incarnation{Name: p.node.Name()}, Placed: true, Since: number, First: cmp.Or(after.First, number)}
+	a := &activation{kind: k, run: run{Entry: own, before: after}, busy: make(chan struct{})}
 	p.active[id.Fold()] = a
 	return v, a, nil
 }
@@ -194,24 +203,24 @@ func numberAfter(last uint64) uint64 { return max(uint64(time.Now().UnixMicro())
 
 // start starts an agent whose id is reserved, with the state of an earlier run.
 func (p *placer) start(a *activation, r retired) {
-	number := p.runOf(a.id).Number
-	p.node.cluster.agentChanged(a.id) // the others know as soon as can be
+	number := p.runOf(a.Agent).Since
+	p.node.cluster.agentChanged(a.Agent) // the others know as soon as can be
 	p.node.System.Work(func() {
-		spec := actors.Spec{ID: a.id, New: func() actors.Agent { return a.kind.New(a.id) }, State: r.state, Activation: number}
+		spec := actors.Spec{ID: a.Agent, New: func() actors.Agent { return a.kind.New(a.Agent) }, State: r.state, Activation: number}
 		for _, opt := range a.kind.Spawn {
 			opt(&spec)
 		}
 		self, err := r.Spawn(context.Background(), spec) //nolint:forbidigo // bounded by actors.MaxStartTime
 		if err != nil {
-			p.node.System.Logger().Error("an agent was not activated, and its state is lost", "agent", a.id, "state", len(r.state), "err", err)
+			p.node.System.Logger().Error("an agent was not activated, and its state is lost", "agent", a.Agent, "state", len(r.state), "err", err)
 			p.remove(a)
 			r.Release(func(m *performatives.Message) error {
 				return m.Refused(performatives.CodeFailed, "the agent could not be activated")
 			})
-			p.node.cluster.agentChanged(a.id)
+			p.node.cluster.agentChanged(a.Agent)
 			return
 		}
-		p.node.Events.AgentActivated(a.id, number)
+		p.node.Events.AgentActivated(a.Agent, number)
 		p.watchIdle(a, self)
 		p.free(a)
 	})
@@ -221,8 +230,8 @@ func (p *placer) start(a *activation, r retired) {
 func (p *placer) remove(a *activation) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.active[a.id.Fold()] == a {
-		delete(p.active, a.id.Fold())
+	if p.active[a.Agent.Fold()] == a {
+		delete(p.active, a.Agent.Fold())
 	}
 	a.freeLocked()
 	if a.kind.Singleton {
@@ -272,11 +281,6 @@ const retryTime = 5 * time.Second
 // retryLater starts the singletons that do not run, after a while.
 func (p *placer) retryLater() { p.node.System.AfterFunc(retryTime, p.changed) }
 
-// entry returns the entry of the run in the directory.
-func (r run) entry(id performatives.AgentID, owner cluster.Incarnation) directory.Entry {
-	return directory.Entry{Agent: id, Owner: owner, Placed: true, Since: r.Number, First: r.first}
-}
-
 // runOf returns the run of an agent on this node.
 func (p *placer) runOf(id performatives.AgentID) run {
 	p.mu.Lock()
@@ -285,20 +289,6 @@ func (p *placer) runOf(id performatives.AgentID) run {
 		return a.run
 	}
 	return run{}
-}
-
-// Hosts returns the names of the nodes that host a kind, this one included, sorted: those that are
-// known to live.
-func (n *Mesh) Hosts(kind string) (names []string) {
-	kind = placement.KindOf(performatives.AgentID(kind))
-	for _, l := range n.cluster.hostsOf(kind) {
-		names = append(names, l.peer.Name)
-	}
-	if _, here := n.placer.kindOf(performatives.AgentID(kind)); here {
-		names = append(names, n.Name())
-	}
-	slices.Sort(names)
-	return names
 }
 
 // settleTime is how long the placer waits for further changes before it moves agents.
@@ -319,7 +309,7 @@ func (p *placer) changed() {
 func (p *placer) placed() ([]*activation, []*kind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.SortedFunc(maps.Values(p.active), func(a, b *activation) int { return cmp.Compare(a.id, b.id) }),
+	return slices.SortedFunc(maps.Values(p.active), func(a, b *activation) int { return cmp.Compare(a.Agent, b.Agent) }),
 		slices.SortedFunc(maps.Values(p.kinds), func(a, b *kind) int { return cmp.Compare(a.name, b.name) })
 }
 
@@ -331,12 +321,12 @@ func (p *placer) settle() {
 	p.mu.Unlock()
 	active, kinds := p.placed()
 	for _, a := range active {
-		if to := p.pick(a.id).Link; to != nil && !to.Ended() && !p.leaves(a.id) {
+		if to := p.pick(a.Agent, nil).Link; to != nil && !to.Ended() && !p.leaves(a.Agent) {
 			p.node.System.Work(func() {
 				talk, cancel := context.WithTimeout(p.moves, a.kind.MoveTime)
 				defer cancel()
 				if err := p.move(talk, a); err != nil {
-					p.node.System.Logger().Warn("an agent was not handed over", "agent", a.id, "err", err)
+					p.node.System.Logger().Warn("an agent was not handed over", "agent", a.Agent, "err", err)
 				}
 			})
 		}
@@ -344,7 +334,7 @@ func (p *placer) settle() {
 	for _, k := range kinds {
 		id := performatives.AgentID(k.name)
 		switch _, runs := p.node.System.Find(id); {
-		case runs || !p.pick(id).Here: // nowhere unless the kind is a singleton
+		case runs || !p.pick(id, nil).Here: // nowhere unless the kind is a singleton
 		case view{p.node}.RunsElsewhere(id): // until that node joins, or is forgotten
 			p.retryLater()
 		default:

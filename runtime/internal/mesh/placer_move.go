@@ -31,7 +31,7 @@ func (p *placer) watchIdle(a *activation, self actors.Self) {
 func (p *placer) leave(ctx context.Context, a *activation) (begun bool) {
 	for !begun && ctx.Err() == nil {
 		p.mu.Lock()
-		busy, gone := a.busy, p.active[a.id.Fold()] != a
+		busy, gone := a.busy, p.active[a.Agent.Fold()] != a
 		if begun = busy == nil && !gone; begun {
 			a.busy, a.leaving = make(chan struct{}), true
 		}
@@ -40,7 +40,7 @@ func (p *placer) leave(ctx context.Context, a *activation) (begun bool) {
 		case gone:
 			return false
 		case begun:
-			p.node.Events.AgentMoving(a.id)
+			p.node.Events.AgentMoving(a.Agent)
 		default:
 			await(ctx, p.node.System, busy)
 		}
@@ -60,7 +60,7 @@ func (p *placer) retire(
 	if out != nil {
 		return *out, nil
 	}
-	v, state, err := stop(ctx, a.id)
+	v, state, err := stop(ctx, a.Agent)
 	if err != nil && !errors.Is(err, actors.ErrNotQuiet) { // it has stopped by itself
 		p.ended(a)
 	}
@@ -69,13 +69,13 @@ func (p *placer) retire(
 
 // ended forgets an agent that leaves and has stopped: it is not anywhere, or at another node.
 func (p *placer) ended(a *activation) {
-	p.node.Relay.AgentStopped(a.id)
+	p.node.Relay.AgentStopped(a.Agent)
 	p.remove(a)
 }
 
 // passivate takes an agent out of memory, unless it has something to do by now.
 func (p *placer) passivate(a *activation, self actors.Self) {
-	if p.leaves(a.id) || !p.leave(p.ctx, a) {
+	if p.leaves(a.Agent) || !p.leave(p.ctx, a) {
 		return // what moves it watches it again
 	}
 	r, err := p.retire(p.ctx, a, p.node.System.RetireQuiet)
@@ -89,13 +89,13 @@ func (p *placer) passivate(a *activation, self actors.Self) {
 	case r.state != nil:
 		r.ran = false
 		p.keep(a, r)
-		p.node.Events.AgentPassivated(a.id)
+		p.node.Events.AgentPassivated(a.Agent)
 	case r.Len() > 0: // messages have come meanwhile
 		p.again(a, r)
 	default:
 		r.Release(p.node.Route)
 		p.remove(a)
-		p.node.Events.AgentPassivated(a.id)
+		p.node.Events.AgentPassivated(a.Agent)
 	}
 }
 
@@ -105,7 +105,7 @@ func (p *placer) keep(a *activation, r retired) {
 	a.passive = &r
 	a.freeLocked()
 	p.mu.Unlock()
-	p.node.cluster.agentChanged(a.id)
+	p.node.cluster.agentChanged(a.Agent)
 	r.OnMessage(func() { p.node.System.Work(func() { p.wake(a) }) })
 }
 
@@ -133,7 +133,7 @@ func (p *placer) again(a *activation, r retired) {
 
 // renewLocked begins the next run of an agent on the same node.
 func (a *activation) renewLocked() {
-	a.Number, a.passive, a.leaving = numberAfter(a.Number), nil, false
+	a.Since, a.passive, a.leaving = numberAfter(a.Since), nil, false
 }
 
 // move hands an agent over to the node that is to run it. The conversations of the agent may go on
@@ -153,12 +153,12 @@ func (p *placer) move(talk context.Context, a *activation) error {
 		p.giveUp(a, r, to)
 	case to != nil:
 		waiting := r.Len()
-		p.node.cluster.handOver(a.id, to.peer)
+		p.node.cluster.handOver(a.Agent, to.peer)
 		p.release(a, r, to)
 		p.remove(a) // later than the entry: see [route.View].Run
-		p.node.Events.AgentMoved(a.id, to.peer.Name, waiting)
+		p.node.Events.AgentMoved(a.Agent, to.peer.Name, waiting)
 	case err != nil:
-		p.node.System.Logger().Error("an agent was not handed over, and its state is lost", "agent", a.id, "state", len(r.state), "err", err)
+		p.node.System.Logger().Error("an agent was not handed over, and its state is lost", "agent", a.Agent, "state", len(r.state), "err", err)
 		r.Release(func(m *performatives.Message) error { return m.Refused(performatives.CodeStopped, err.Error()) })
 		p.ended(a)
 	case r.ran:
@@ -182,7 +182,7 @@ func (p *placer) offerInTurn(a *activation, r retired) (*nodeLink, error) {
 // release gives back the id of an agent that runs on another node, to which its messages and
 // records go.
 func (p *placer) release(a *activation, r retired, to *nodeLink) {
-	p.node.Relay.Moved(a.id, nil, to.Link)
+	p.node.Relay.Moved(a.Agent, nil, to.Link)
 	r.Release(func(m *performatives.Message) error {
 		err := to.Send(m.Forward())
 		if err != nil && to.Ended() && p.reroute(m, func(error) { p.node.System.RefuseCopy(m.Receiver(), m, wire.AsRefusal(err)) }) {
@@ -190,7 +190,7 @@ func (p *placer) release(a *activation, r retired, to *nodeLink) {
 		}
 		return err
 	})
-	p.node.Relay.Moved(a.id, nil, to.Link) // those of messages that have come in between
+	p.node.Relay.Moved(a.Agent, nil, to.Link) // those of messages that have come in between
 }
 
 // yield stops an agent that runs on another node, too, and began later here.
@@ -212,7 +212,7 @@ func (p *placer) yield(id performatives.AgentID, to *nodeLink) {
 // which gets its messages.
 func (p *placer) giveUp(a *activation, r retired, to *nodeLink) {
 	p.node.System.Logger().Warn("an activation stops, and its state is lost: another node has activated the agent before",
-		"agent", a.id, "peer", to.peer.Name, "state", len(r.state))
+		"agent", a.Agent, "peer", to.peer.Name, "state", len(r.state))
 	p.release(a, r, to)
 	p.ended(a)
 }

@@ -91,11 +91,11 @@ var errRunsBefore = errors.New("another node has activated the agent before")
 // again after a refusal: one that drains, too, is soon known to host nothing. The error is that no
 // other node takes it.
 func (p *placer) offerAround(ctx context.Context, a *activation, r retired) (*nodeLink, error) {
-	own := p.runOf(a.id)
-	h := note{Step: stepOffer, Agent: a.id, Activation: own.Number, First: own.first, State: r.state, Ran: r.ran, Taken: takenBy(r)}
+	own := p.runOf(a.Agent)
+	h := note{Step: stepOffer, Agent: a.Agent, Activation: own.Since, First: own.First, State: r.state, Ran: r.ran, Taken: takenBy(r)}
 	err := fmt.Errorf("no other node hosts the kind %s", a.kind.name)
 	for wait := offerAgain; ; wait = min(2*wait, time.Second) {
-		at, draining := p.pick(a.id), p.draining.Load() // also if it was not when that was picked
+		at, draining := p.pick(a.Agent, nil), p.draining.Load() // also if it was not when that was picked
 		to, _ := at.Link.(*nodeLink)
 		switch {
 		case at.Here:
@@ -110,15 +110,15 @@ func (p *placer) offerAround(ctx context.Context, a *activation, r retired) (*no
 			case stepTaken:
 				return to, nil
 			case stepRuns:
-				theirs := directory.Entry{Agent: a.id, Owner: to.peer, Placed: true, Since: answer.Runs, First: answer.First}
-				if own.entry(a.id, p.node.cluster.incarnation()).Compare(theirs) > 0 {
+				theirs := directory.Entry{Agent: a.Agent, Owner: to.peer, Placed: true, Since: answer.Runs, First: answer.First}
+				if own.Compare(theirs) > 0 {
 					return to, errRunsBefore
 				}
 				err = fmt.Errorf("the node %s runs it, too", to.peer.Name) // and gives way
 			case stepRefused:
 				err = fmt.Errorf("the node %s: %s", to.peer.Name, answer.Reason)
 				if !draining {
-					p.node.System.Logger().Warn("an agent was not handed over", "agent", a.id, "err", err)
+					p.node.System.Logger().Warn("an agent was not handed over", "agent", a.Agent, "err", err)
 					p.retryLater()
 					return nil, nil
 				}
@@ -250,10 +250,10 @@ func (p *placer) take(from cluster.Incarnation, h note) (answer note) {
 	answer = note{Number: h.Number, Agent: h.Agent}
 	err := p.takeOver(from, h)
 	switch run := p.runOf(h.Agent); {
-	case err == nil, run.Number > h.Activation && run.first == h.First: // or the answer was lost
+	case err == nil, run.Since > h.Activation && run.First == h.First: // or the answer was lost
 		answer.Step = stepTaken
-	case run.Number != 0:
-		answer.Step, answer.Runs, answer.First = stepRuns, run.Number, run.first
+	case run.Since != 0:
+		answer.Step, answer.Runs, answer.First = stepRuns, run.Since, run.First
 	default:
 		answer.Step, answer.Reason = stepRefused, err.Error()
 	}
@@ -263,7 +263,7 @@ func (p *placer) take(from cluster.Incarnation, h note) (answer note) {
 // takeOver begins the next run of an agent that another node has run.
 func (p *placer) takeOver(from cluster.Incarnation, h note) error {
 	k, hosted := p.kindOf(h.Agent)
-	if !hosted || !p.pick(h.Agent).Placed {
+	if !hosted || !p.pick(h.Agent, nil).Placed {
 		return errors.New("it does not host the kind")
 	}
 	c := p.node.cluster

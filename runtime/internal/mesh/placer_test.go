@@ -52,8 +52,8 @@ func TestStopIsKnownLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.agentStopped("K/A") // of the run before
-	if r := p.runOf("k/a"); r.Number != a.Number {
-		t.Errorf("it is %+v, want the activation %d", r, a.Number)
+	if r := p.runOf("k/a"); r.Since != a.Since {
+		t.Errorf("it is %+v, want the activation %d", r, a.Since)
 	}
 	p.remove(a)
 	v.Release(func(*performatives.Message) error { return nil })
@@ -88,7 +88,7 @@ func TestLeavesAfterItHasStayed(t *testing.T) {
 			p.again(a, r)
 			continue
 		}
-		if run := p.runOf("K/A"); run.Number <= run.first {
+		if run := p.runOf("K/A"); run.Since <= run.First {
 			t.Errorf("its run is %+v", run)
 		}
 		p.ended(a)
@@ -322,7 +322,7 @@ func TestEntryOfAnAgentThatIsHandedOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		number, began, done := p.runOf("k/a").Number, time.Now(), make(chan error, 1)
+		number, began, done := p.runOf("k/a").Since, time.Now(), make(chan error, 1)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		go func() { done <- p.node.HandOver(ctx) }()
@@ -480,7 +480,7 @@ func TestNumbersOfTheNextRun(t *testing.T) {
 	a.renewLocked()
 	p.mu.Unlock()
 	next := p.runOf("k/a")
-	if next.Number <= before.Number || next.first != before.first {
+	if next.Since <= before.Since || next.First != before.First {
 		t.Errorf("the next run is %+v, want a later one in the line of %+v", next, before)
 	}
 	if got := numberAfter(1 << 62); got != 1<<62+1 {
@@ -528,7 +528,7 @@ func TestRecordsOfAnAgentThatLeaves(t *testing.T) {
 	if open := p.node.Relay.Open(); open != 0 {
 		t.Errorf("%d records are open after it has ended", open)
 	}
-	if p.leaves("k/a") || p.runOf("k/a").Number != 0 {
+	if p.leaves("k/a") || p.runOf("k/a").Since != 0 {
 		t.Error("it is not forgotten")
 	}
 }
@@ -615,7 +615,7 @@ func TestAnswerAtTheEndOfItsTime(t *testing.T) {
 	links.offered = func(_ cluster.Incarnation, h note) {
 		n2.asked[h.Number] <- note{Step: stepTaken} // has room for one
 	}
-	a, r := &activation{id: "k/a", kind: k}, reserved(t, p, "k/other", 0)
+	a, r := &activation{kind: k, run: run{Entry: directory.Entry{Agent: "k/a"}}}, reserved(t, p, "k/other", 0)
 	over, end := context.WithCancel(t.Context())
 	end()
 	for range 100 {
@@ -636,7 +636,7 @@ func TestTakenBeforeItsAnswer(t *testing.T) {
 			p.node.Events = contested
 			r := reserved(t, p, "k/a", 0)
 			p.mu.Lock()
-			p.active["k/a"] = &activation{id: "k/a", kind: k, run: run{Run: route.Run{Number: 7, Offered: true}, first: 5}}
+			p.active["k/a"] = &activation{kind: k, run: run{Entry: directory.Entry{Agent: "k/a", Placed: true, Since: 7, First: 5}, Offered: true}}
 			p.mu.Unlock()
 			theirs := directory.New(n2.peer)
 			theirs.Put(directory.Entry{Agent: hostEntry("k"), Hidden: true, Hosts: true, Since: 1}, nil)
@@ -898,8 +898,8 @@ func TestOfferWaitsForTheNextLink(t *testing.T) {
 		p.mu.Lock()
 		k.hosts = false
 		p.draining.Store(false)
-		a := &activation{id: "k/a", kind: k, run: run{Run: route.Run{Number: 7}, first: 5}}
-		p.active[a.id] = a
+		a := &activation{kind: k, run: run{Entry: directory.Entry{Agent: "k/a", Placed: true, Since: 7, First: 5}}}
+		p.active[a.Agent] = a
 		p.mu.Unlock()
 		links.offered = func(to cluster.Incarnation, h note) {
 			go p.answered(c.linkTo(to), note{Step: stepTaken, Number: h.Number, Agent: h.Agent})
@@ -1051,7 +1051,7 @@ func TestActivationAtANodeThatHasNotJoined(t *testing.T) {
 					t.Error(err)
 				}
 				synctest.Wait()
-				if run := p.runOf("k/a"); run.Number != 0 {
+				if run := p.runOf("k/a"); run.Since != 0 {
 					t.Error("it is activated at once")
 				}
 				if how.joins {
@@ -1059,7 +1059,7 @@ func TestActivationAtANodeThatHasNotJoined(t *testing.T) {
 				}
 				time.Sleep(strangerTime / 2) // which is longer than all waits of a message for an agent that moves
 				synctest.Wait()
-				if activated := p.runOf("k/a").Number != 0; activated == how.joins {
+				if activated := p.runOf("k/a").Since != 0; activated == how.joins {
 					t.Errorf("it is activated here: %t", activated)
 				}
 				if passed := slices.Contains(links.all(), "n3 "); passed != how.joins {
@@ -1090,7 +1090,7 @@ func TestSingletonAtANodeThatHasNotJoined(t *testing.T) {
 				}
 				time.Sleep(strangerTime - time.Second)
 				synctest.Wait()
-				if run := p.runOf("boss"); run.Number != 0 {
+				if run := p.runOf("boss"); run.Since != 0 {
 					t.Error("it is activated before the other node can have joined")
 				}
 				if joins {
@@ -1098,7 +1098,7 @@ func TestSingletonAtANodeThatHasNotJoined(t *testing.T) {
 				}
 				time.Sleep(2 * strangerTime)
 				synctest.Wait()
-				if activated := p.runOf("boss").Number != 0; activated == joins {
+				if activated := p.runOf("boss").Since != 0; activated == joins {
 					t.Errorf("it is activated: %t", activated)
 				}
 				_ = stop(t.Context(), p.node)
@@ -1191,7 +1191,7 @@ func TestStrangersAreForgotten(t *testing.T) {
 		if err := p.node.Route(act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Receiver = "k/n3" })); err != nil {
 			t.Error(err)
 		}
-		if p.runOf("k/n3").Number == 0 {
+		if p.runOf("k/n3").Since == 0 {
 			t.Error("the message waits")
 		}
 		_ = stop(t.Context(), p.node)
@@ -1213,8 +1213,8 @@ func reserved(t *testing.T, p *placer, id performatives.AgentID, state int) reti
 // Either of the two would do; chance must not decide, as a simulation has to be the same each time.
 func TestOfferAtTheEndOfItsTime(t *testing.T) {
 	p, k := newPlacing(t)
-	a := &activation{id: "k/1", kind: k}
-	r := reserved(t, p, a.id, 0)
+	a := &activation{kind: k, run: run{Entry: directory.Entry{Agent: "k/1"}}}
+	r := reserved(t, p, a.Agent, 0)
 	if _, err := p.offerInTurn(a, r); err != nil {
 		t.Fatalf("in time: %v", err)
 	}
@@ -1332,7 +1332,7 @@ func TestPassiveAgentBegins(t *testing.T) {
 		if answer := p.take(cluster.Incarnation{Name: "n2", Epoch: 1}, offered); answer.Step != stepTaken {
 			t.Fatalf("the answer is %+v", answer)
 		}
-		a, first := p.active["k/a"], p.runOf("k/a").Number
+		a, first := p.active["k/a"], p.runOf("k/a").Since
 		if p.leaves("k/a") || !p.leave(t.Context(), a) {
 			t.Fatal("it leaves, or cannot leave")
 		}
@@ -1340,7 +1340,7 @@ func TestPassiveAgentBegins(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if run := p.runOf("k/a"); run.Number != first {
+		if run := p.runOf("k/a"); run.Since != first {
 			t.Errorf("it begins while it leaves: %+v", run)
 		}
 		r, err := p.retire(t.Context(), a, p.node.System.Retire)
@@ -1349,7 +1349,7 @@ func TestPassiveAgentBegins(t *testing.T) {
 		}
 		p.keep(a, r)
 		synctest.Wait()
-		if run := p.runOf("k/a"); run.Number <= first || p.leaves("k/a") {
+		if run := p.runOf("k/a"); run.Since <= first || p.leaves("k/a") {
 			t.Errorf("it does not begin, or leaves as it begins: %+v", run)
 		}
 		close(begin)
@@ -1399,7 +1399,7 @@ func TestNoMoveOverALinkThatHasEnded(t *testing.T) {
 			_, n2 := beside(t, p, links)
 			p.draining.Store(false)
 			id := performatives.AgentID("k/0")
-			for i := 0; p.pick(id).Link == nil; i++ {
+			for i := 0; p.pick(id, nil).Link == nil; i++ {
 				id = performatives.AgentID(fmt.Sprint("k/", i))
 			}
 			if err := p.activate(id, nil); err != nil {
@@ -1411,7 +1411,7 @@ func TestNoMoveOverALinkThatHasEnded(t *testing.T) {
 			}
 			p.settle()
 			synctest.Wait()
-			if moves := p.leaves(id); moves == ended || p.runOf(id).Number != p.runOf(id).first {
+			if moves := p.leaves(id); moves == ended || p.runOf(id).Since != p.runOf(id).First {
 				t.Errorf("the link has ended %t, and it moves %t: %+v", ended, moves, p.runOf(id))
 			}
 			_ = stop(t.Context(), p.node)
@@ -1496,11 +1496,11 @@ func TestOfferAround(t *testing.T) {
 				id := performatives.AgentID("k/a")
 				for i := 0; one.hosts; i++ { // until the other node comes first
 					id = performatives.AgentID(fmt.Sprint("k/", i))
-					if p.pick(id).Link != nil {
+					if p.pick(id, nil).Link != nil {
 						break
 					}
 				}
-				a := &activation{id: id, kind: k, run: run{Run: route.Run{Number: 7}, first: 5}}
+				a := &activation{kind: k, run: run{Entry: directory.Entry{Agent: id, Placed: true, Since: 7, First: 5}}}
 				p.mu.Lock()
 				p.active[id] = a
 				p.mu.Unlock()
@@ -1548,7 +1548,7 @@ func TestTake(t *testing.T) {
 	runs := func(number, first uint64) func(*testing.T, *placer, *kind) {
 		return func(t *testing.T, p *placer, k *kind) {
 			reserved(t, p, "k/a", 0)
-			p.active["k/a"] = &activation{id: "k/a", kind: k, run: run{Run: route.Run{Number: number}, first: first}}
+			p.active["k/a"] = &activation{kind: k, run: run{Entry: directory.Entry{Agent: "k/a", Placed: true, Since: number, First: first}}}
 		}
 	}
 	for name, one := range map[string]struct {
@@ -1586,7 +1586,7 @@ func TestTake(t *testing.T) {
 				t.Errorf("the answer is %+v, want %+v", got, one.want)
 			}
 			run := p.runOf("K/A")
-			if begins := run.Number > earlier; begins != one.begins || run.first != stdcmp.Or(one.first, run.Number) {
+			if begins := run.Since > earlier; begins != one.begins || run.First != stdcmp.Or(one.first, run.Since) {
 				t.Errorf("the run is %+v", run)
 			}
 			if b := run.before; one.begins && (b.Owner != from || b.Since != one.offer.Activation) {
@@ -1622,17 +1622,17 @@ func TestQuietAgentIsForgotten(t *testing.T) {
 			}
 			time.Sleep(2*k.Idle - 1) // in the first half of it, the message has come
 			synctest.Wait()
-			if run := p.runOf("k/a"); run.Number <= last {
+			if run := p.runOf("k/a"); run.Since <= last {
 				t.Errorf("the run is %+v, that before was %d", run, last)
 			} else {
-				last = run.Number
+				last = run.Since
 			}
 			time.Sleep(2 * time.Nanosecond)
 			synctest.Wait()
 			p.mu.Lock()
 			active := len(p.active)
 			p.mu.Unlock()
-			if _, here := p.node.System.Find("k/a"); here || active != 1 || p.runOf("boss").Number == 0 {
+			if _, here := p.node.System.Find("k/a"); here || active != 1 || p.runOf("boss").Since == 0 {
 				t.Errorf("it is here: %t, %d are active", here, active)
 			}
 		}

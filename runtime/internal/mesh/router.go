@@ -267,7 +267,8 @@ func (v view) HandedTo(id performatives.AgentID) (route.Link, bool) {
 
 // Run implements [route.View].
 func (v view) Run(id performatives.AgentID) route.Run {
-	return v.n.placer.runOf(id).Run
+	r := v.n.placer.runOf(id)
+	return route.Run{Number: r.Since, Offered: r.Offered}
 }
 
 // Uplink implements [route.View].
