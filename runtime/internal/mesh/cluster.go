@@ -15,7 +15,6 @@ import (
 	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
-	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 	"github.com/ribosome-agents/ribosome/wire/grpc"
 )
 
@@ -183,7 +182,7 @@ func (c *clustered) lose(peer cluster.Incarnation, reason string) {
 	c.ended.Store(nil)
 	// Placed agents of which this node knows nothing but that it has sent to them were to be
 	// activated at the other end. Messages that had not been sent yet were routed anew before.
-	if unheard := c.heard.end(heardOver{l, route.Nothing}); !l.left { // else it has handed its messages over
+	if unheard := c.heard.end(heardOver{l, false}); !l.left { // else it has handed its messages over
 		l.loss.Lose(nodeLost(peer), slices.DeleteFunc(unheard, func(id performatives.AgentID) bool {
 			_, found := c.node.System.Find(id)
 			return found
@@ -251,9 +250,6 @@ func (c *clustered) endLocked(l *nodeLink, left bool) {
 	l.left = left || l.leaves.Load() // the membership may not have heard it
 	l.beginLossLocked()
 	c.node.placer.unanswered(l)
-	if behind := c.heard.end(heardOver{l, route.IsBehind}); len(behind) > 0 {
-		c.later(strangerTime, func(c *clustered) { c.heard.dropIf(heardOver.strays, behind...) }) // those that were not heard again
-	}
 	agents := make(map[performatives.AgentID]*nodeAgent)
 	l.agents.Range(func(id, a any) bool {
 		agents[id.(performatives.AgentID)] = a.(*nodeAgent) //nolint:forcetypeassert // it has no others
@@ -274,7 +270,7 @@ func (c *clustered) endLocked(l *nodeLink, left bool) {
 			c.node.Relay.Moved(id, l.Link, nil)
 		}
 	}
-	l.lost = slices.DeleteFunc(append(lost, c.heard.end(heardOver{l, route.IsThere})...), moves)
+	l.lost = slices.DeleteFunc(append(lost, c.heard.end(heardOver{l, true})...), moves)
 	slices.Sort(l.lost)
 	l.agents.Clear()
 	if !l.left {

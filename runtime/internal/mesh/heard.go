@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"github.com/ribosome-agents/ribosome/performatives"
-	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 )
 
 // maxHeard is the largest number of agents that a node knows by links, all together. maxAbsent is
@@ -27,23 +26,11 @@ type heard struct {
 	absent map[performatives.AgentID]string    // by folded id, the names of the nodes of agents that were lost with them, until an agent of the id is known again
 }
 
-// heardOver is the link over which an agent was heard. With [route.Nothing], the first message for
-// the agent was sent over it.
+// heardOver is the link over which an agent was heard.
 type heardOver struct {
-	link *nodeLink
-	how  route.Learn
+	link  *nodeLink
+	heard bool // false: the first message for the agent was sent over the link, and nothing was heard of it
 }
-
-// lives reports whether the agent is at the other end of the link, and is lost with that. It does
-// not if the other node has passed the agent's messages on, or the link has ended.
-func (o heardOver) lives() bool { return o.how == route.IsThere && !o.link.Ended() }
-
-// strays reports whether the agent is of a third node, and the link has ended. The directory will
-// have the agent as soon as its own node has joined.
-func (o heardOver) strays() bool { return o.how == route.IsBehind && o.link.Ended() }
-
-// unheard reports whether the agent was not heard.
-func (o heardOver) unheard() bool { return o.how == route.Nothing }
 
 // putWithin sets an entry of a map. When there would be more than most, any other is forgotten.
 func putWithin[K comparable, V any](most int, in *map[K]V, key K, v V) {
@@ -65,7 +52,7 @@ func (h *heard) note(id performatives.AgentID, over heardOver) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	before := h.by[key]
-	if before == over || over.how == route.Nothing && before.how != route.Nothing && !before.link.Ended() {
+	if before == over || !over.heard && before.heard && !before.link.Ended() {
 		return
 	}
 	putWithin(maxHeard, &h.by, key.Clone(), over)
@@ -78,27 +65,23 @@ func (h *heard) dropLocked(id performatives.AgentID) {
 	h.n.Store(int64(len(h.by)))
 }
 
-// dropIf removes agents, by folded ids, if they are known in one way.
-func (h *heard) dropIf(is func(heardOver) bool, ids ...performatives.AgentID) {
+// unsent removes an agent that was not heard: the message for it has not left.
+func (h *heard) unsent(id performatives.AgentID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, id := range ids {
-		if over, known := h.by[id]; known && is(over) {
-			h.dropLocked(id)
-		}
+	if key := id.Fold(); !h.by[key].heard {
+		h.dropLocked(key)
 	}
 }
 
-// end returns the folded ids of the agents that were known in one way by a link which has ended,
-// sorted. It removes those of the other node. Those of third nodes stay for a while, as strays.
+// end removes the agents that were known in one way by a link which has ended, and returns their
+// folded ids, sorted.
 func (h *heard) end(over heardOver) (ids []performatives.AgentID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for id, is := range h.by {
-		if is != over {
-			continue
-		}
-		if ids = append(ids, id); over.how != route.IsBehind {
+		if is == over {
+			ids = append(ids, id)
 			h.dropLocked(id)
 		}
 	}
@@ -118,7 +101,7 @@ func (h *heard) overOf(id performatives.AgentID) heardOver {
 
 // from returns the link over which an agent was heard, or nil.
 func (h *heard) from(id performatives.AgentID) *nodeLink {
-	if over := h.overOf(id); over.how != route.Nothing && !over.strays() {
+	if over := h.overOf(id); over.heard {
 		return over.link
 	}
 	return nil

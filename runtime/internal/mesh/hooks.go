@@ -2,7 +2,6 @@ package mesh
 
 import (
 	"github.com/ribosome-agents/ribosome/cluster"
-	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 )
 
 // Hooks are what the tests and simulations of package runtime do to the mesh of a running node.
@@ -34,7 +33,7 @@ func (h *Hooks) HeardOver() (peers []cluster.Incarnation) {
 	c.heard.mu.Lock()
 	defer c.heard.mu.Unlock()
 	for _, by := range c.heard.by {
-		if by.how != route.Nothing {
+		if by.heard {
 			peers = append(peers, by.link.peer)
 		}
 	}

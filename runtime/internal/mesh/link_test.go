@@ -9,7 +9,6 @@ import (
 	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/cluster/directory"
 	"github.com/ribosome-agents/ribosome/performatives"
-	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 )
 
 // linksTo returns links to nodes.
@@ -40,9 +39,9 @@ func TestLinkLeads(t *testing.T) {
 		}
 	}
 	want("in the directory", true, false)
-	c.heard.note("far", heardOver{links[1], route.IsThere})
+	c.heard.note("far", heardOver{links[1], true})
 	want("heard over another link", false, false)
-	c.heard.note("far", heardOver{links[0], route.IsThere})
+	c.heard.note("far", heardOver{links[0], true})
 	want("heard over its own link", true, false)
 	c.removeLocked(lead)
 	want("not in the directory", false, false)

@@ -149,7 +149,7 @@ func (p *placer) reroute(m *performatives.Message, giveUp func(error)) bool {
 	if at.Link == nil && !at.Here || m.Forwards() >= maxReroutes || !route.Opens(m) {
 		return false
 	}
-	p.node.cluster.heard.dropIf(heardOver.unheard, m.Receiver().Fold()) // it has not left by the link
+	p.node.cluster.heard.unsent(m.Receiver())
 	p.routeAgain(m, giveUp)
 	return true
 }

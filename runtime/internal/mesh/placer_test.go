@@ -23,7 +23,6 @@ import (
 	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
-	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 )
 
 // still is an agent that does nothing.
@@ -382,7 +381,7 @@ func TestLossOfANodeThatHasLeft(t *testing.T) {
 			c.leadLocked(nil, wanted{entry: directory.Entry{Agent: id, Owner: peer, Placed: id == "k/a"}, link: l})
 		}
 		for _, id := range []performatives.AgentID{"heard", "k/heard"} {
-			c.heard.note(id, heardOver{l, route.IsThere})
+			c.heard.note(id, heardOver{l, true})
 		}
 		l.leaves.Store(one.says)
 		c.endLocked(l, one.left)
@@ -663,10 +662,10 @@ type contests struct {
 
 func (c *contests) AgentContested(performatives.AgentID, string, bool) { c.n.Add(1) }
 
-// An answer to an agent of n3, whose request n2 has passed on and which this node has not linked
-// to, reaches it though n2 has gone, or is a dead letter. One to an agent of n2 is refused.
+// An answer to an agent that was heard over the link to n2, which has ended, is refused at once, or
+// is a dead letter.
 func TestAnswerByANodeThatHasGone(t *testing.T) {
-	n2, n3, n4 := cluster.Incarnation{Name: "n2", Epoch: 1}, cluster.Incarnation{Name: "n3", Epoch: 1}, cluster.Incarnation{Name: "n4", Epoch: 1}
+	n2, n4 := cluster.Incarnation{Name: "n2", Epoch: 1}, cluster.Incarnation{Name: "n4", Epoch: 1}
 	for name, sends := range map[string]func(c *clustered, links *sentLinks, m *performatives.Message) error{
 		"after n2 has gone": func(c *clustered, _ *sentLinks, m *performatives.Message) error {
 			c.lose(n2, "failed")
@@ -701,51 +700,30 @@ func TestAnswerByANodeThatHasGone(t *testing.T) {
 			return nil
 		},
 	} {
-		for _, how := range []string{"n3 joins", "n3 does not join", "an agent of n2"} {
-			t.Run(name+", "+how, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					p, _ := newPlacing(t)
-					c, links := newClustered(p.node), &sentLinks{}
-					c.links = links
-					p.node.cluster = c
-					for _, peer := range []cluster.Incarnation{n2, n4} {
-						c.join(cluster.Member{Incarnation: peer})
-					}
-					lost := p.node.System.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{events.KindMessageDeadLettered, events.KindMessageRefused}})
-					defer lost.Close()
-					heard := heardOver{c.peers[n2], route.IsBehind}
-					if how == "an agent of n2" {
-						heard.how = route.IsThere
-					}
-					c.heard.note("asker", heard)
-					m := act(t, "a", performatives.ActInform, func(e *performatives.Envelope) { e.Receiver, e.InReplyTo = "asker", "q" })
-					err := sends(c, links, m)
-					synctest.Wait()
-					if refused := err != nil || len(lost.C) > 0; refused != (how == "an agent of n2") {
-						t.Errorf("it is refused at once: %t: %v", refused, err)
-					}
-					if how == "n3 joins" {
-						time.Sleep(strangerTime / 2) // all waits of a message are longer together
-						theirs := directory.New(n3)
-						theirs.Put(directory.Entry{Agent: "asker", Hidden: true, Since: 1}, nil)
-						c.Merge(theirs.State())
-						c.join(cluster.Member{Incarnation: n3})
-					}
-					time.Sleep(2 * strangerTime)
-					synctest.Wait()
-					if passed := slices.Contains(links.all(), "n3 "); passed != (how == "n3 joins") {
-						t.Errorf("it is sent to n3: %t", passed)
-					}
-					if ended := err != nil || len(lost.C) > 0; ended != (how != "n3 joins") {
-						t.Errorf("it was refused or is a dead letter: %t", ended)
-					}
-					if over := c.heard.overOf("asker"); over.link != nil {
-						t.Errorf("it is remembered over the link to %s", over.link.peer.Name)
-					}
-					_ = stop(t.Context(), p.node)
-				})
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, _ := newPlacing(t)
+				c, links := newClustered(p.node), &sentLinks{}
+				c.links = links
+				p.node.cluster = c
+				for _, peer := range []cluster.Incarnation{n2, n4} {
+					c.join(cluster.Member{Incarnation: peer})
+				}
+				lost := p.node.System.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{events.KindMessageDeadLettered, events.KindMessageRefused}})
+				defer lost.Close()
+				c.heard.note("asker", heardOver{c.peers[n2], true})
+				m := act(t, "a", performatives.ActInform, func(e *performatives.Envelope) { e.Receiver, e.InReplyTo = "asker", "q" })
+				err := sends(c, links, m)
+				synctest.Wait()
+				if err == nil && len(lost.C) == 0 {
+					t.Error("it is not refused")
+				}
+				if over := c.heard.overOf("asker"); over.link != nil {
+					t.Errorf("it is remembered over the link to %s", over.link.peer.Name)
+				}
+				_ = stop(t.Context(), p.node)
 			})
-		}
+		})
 	}
 }
 
@@ -815,7 +793,7 @@ func TestAnswerToAnAgentHeardOverALink(t *testing.T) {
 		for _, peer := range []cluster.Incarnation{n2, n3} {
 			c.join(cluster.Member{Incarnation: peer})
 		}
-		c.heard.note("asker", heardOver{c.peers[n2], route.IsBehind})
+		c.heard.note("asker", heardOver{c.peers[n2], true})
 		c.peers[n3].receive(act(t, "a", performatives.ActInform, func(e *performatives.Envelope) { e.Receiver, e.InReplyTo = "asker", "q" }), 0)
 		if sent := links.all(); !slices.Equal(sent, []string{"n2 "}) {
 			t.Errorf("sent to %q", sent)
@@ -841,7 +819,7 @@ func TestRefusalOfARequestThatWasPassedOn(t *testing.T) {
 				mesh.join(cluster.Member{Incarnation: peer})
 			}
 			if c.heard {
-				mesh.heard.note("asker", heardOver{mesh.peers[n2], route.IsBehind})
+				mesh.heard.note("asker", heardOver{mesh.peers[n2], true})
 			}
 			m := act(t, "a", performatives.ActRequest, func(e *performatives.Envelope) { e.Sender, e.Receiver = "asker", "k/a" })
 			if c.passed {
@@ -853,29 +831,6 @@ func TestRefusalOfARequestThatWasPassedOn(t *testing.T) {
 			}
 			_ = stop(t.Context(), p.node)
 		})
-	}
-}
-
-// An agent that was heard over a link which has ended is sought no longer when it is heard again,
-// or the directory has it: what its node refuses is refused.
-func TestAgentThatIsHeardAgain(t *testing.T) {
-	p, _ := newPlacing(t)
-	c := newClustered(p.node)
-	gone, other := cluster.Incarnation{Name: "n2", Epoch: 1}, cluster.Incarnation{Name: "n3", Epoch: 1}
-	for name, happens := range map[string]func(){
-		"heard":            func() { c.heard.note("Asker", heardOver{c.peers[other], route.IsBehind}) },
-		"in the directory": func() { c.heard.forget("Asker") },
-	} {
-		c.addLocked(gone)
-		c.addLocked(other)
-		c.heard.note("asker", heardOver{c.peers[gone], route.IsBehind})
-		c.peers[gone].Close()
-		if !c.heard.overOf("asker").strays() {
-			t.Errorf("%s: it is not sought", name)
-		}
-		if happens(); c.heard.overOf("asker").strays() {
-			t.Errorf("%s: it is still sought", name)
-		}
 	}
 }
 

@@ -49,8 +49,8 @@ func (n *Mesh) route(t transit, to route.Entry) (err error) {
 		if d.Do == route.Wait && n.routeLater(t, d.Limit) {
 			return nil
 		}
-		if d.Learn != route.Nothing && d.Do != route.Wait {
-			n.cluster.heard.note(t.m.Sender(), heardOver{t.from, d.Learn})
+		if d.Learn && d.Do != route.Wait {
+			n.cluster.heard.note(t.m.Sender(), heardOver{t.from, true})
 		}
 		if d.Do == route.Wait || d.Do == route.Refuse {
 			return t.m.Refused(d.Why.Code, d.Why.Text)
@@ -141,7 +141,7 @@ func (n *Mesh) act(t transit, d route.Decision) (changed bool, err error) {
 		err = l.SendTo(m, t.sender, d.Entry.Agent.ID(), relay.Unchanged)
 	default:
 		if d.First {
-			l.cluster.heard.note(m.Receiver(), heardOver{l, route.Nothing})
+			l.cluster.heard.note(m.Receiver(), heardOver{l, false})
 		}
 		err = l.SendTo(m, t.sender, m.Receiver(), relay.Unchanged)
 	}
@@ -233,9 +233,6 @@ func entryOf(r *actors.Registration) route.Entry {
 func (v view) Heard(id performatives.AgentID) route.Link {
 	return way(v.n.cluster.heard.from(id))
 }
-
-// Strays implements [route.View].
-func (v view) Strays(id performatives.AgentID) bool { return v.n.cluster.heard.overOf(id).strays() }
 
 // Host implements [route.View].
 func (v view) Host(id performatives.AgentID, except route.Link) route.Host {

@@ -236,7 +236,7 @@ func (c linkHandler) Undelivered(peer cluster.Incarnation, m *performatives.Mess
 		c.node.System.DeadLetter(string(m.Receiver()), m, why.Code)
 	case why.Code == performatives.CodeDisconnected: // it may have arrived
 		l.Undelivered(m, why)
-	case m.InReplyTo() != "" && l.left, c.heard.overOf(m.Receiver()).strays(): // the node was to pass it on, and has gone
+	case m.InReplyTo() != "" && l.left: // the node was to pass it on, and has gone
 		c.node.placer.routeAgain(m, func(error) { l.Undelivered(m, why) })
 	case l.toldSender(m), !c.node.placer.reroute(m, func(error) { l.Undelivered(m, why) }):
 		l.Undelivered(m, why)

@@ -70,7 +70,7 @@ func TestView(t *testing.T) {
 	}
 	c.addLocked(cluster.Incarnation{Name: "n3", Epoch: 1})
 	n3 := c.peers[cluster.Incarnation{Name: "n3", Epoch: 1}]
-	c.heard.note("k/a", heardOver{n3, route.IsThere})
+	c.heard.note("k/a", heardOver{n3, true})
 	if e := v.Entry("k/a"); e.Home != n2 || e.Link != n3 || v.Heard("K/A") != n3 || v.Heard("k/b") != nil {
 		t.Errorf("heard over the link to n3: %+v", e)
 	}
@@ -142,10 +142,9 @@ func TestHeard(t *testing.T) {
 		links[i] = c.peers[peer]
 	}
 	n2, n3 := links[0], links[1]
-	both := []performatives.AgentID{"a", "b"}
-	ends := func(l *nodeLink, how route.Learn, want ...performatives.AgentID) {
+	ends := func(l *nodeLink, heard bool, want ...performatives.AgentID) {
 		t.Helper()
-		if got := h.end(heardOver{l, how}); !slices.Equal(got, want) {
+		if got := h.end(heardOver{l, heard}); !slices.Equal(got, want) {
 			t.Errorf("lost with %s are %q, want %q", l.peer.Name, got, want)
 		}
 	}
@@ -153,48 +152,43 @@ func TestHeard(t *testing.T) {
 		does        string
 		do          func()
 		from, lives *nodeLink // of the agent a
-		strays      bool
 		known       int
 	}{
-		{"nothing", func() { h.forget("a") }, nil, nil, false, 0},
-		{"it is heard", func() { h.note("A", heardOver{n2, route.IsThere}) }, n2, n2, false, 1},
-		{"it is heard again", func() { h.note("a", heardOver{n2, route.IsThere}) }, n2, n2, false, 1},
-		{"it is sent to by n3", func() { h.note("a", heardOver{n3, route.Nothing}); h.dropIf(heardOver.unheard, "a") }, n2, n2, false, 1},
-		{"it is heard behind n3", func() { h.note("a", heardOver{n3, route.IsBehind}) }, n3, nil, false, 1},
-		{"another is heard", func() { h.note("B", heardOver{n2, route.IsThere}) }, n3, nil, false, 2},
-		{"n3 has not ended", func() { h.dropIf(heardOver.strays, both...) }, n3, nil, false, 2},
-		{"n3 ends", func() { n3.Close() }, nil, nil, true, 2},
-		{"n3 is lost", func() { ends(n3, route.IsThere); ends(n3, route.IsBehind, "a") }, nil, nil, true, 2},
-		{"it is heard at n2", func() { h.note("A", heardOver{n2, route.IsThere}) }, n2, n2, false, 2},
-		{"n3 was lost some time ago", func() { h.dropIf(heardOver.strays, both...) }, n2, n2, false, 2},
-		{"n2 ends", func() { n2.Close() }, n2, nil, false, 2},
-		{"n2 is lost", func() { ends(n2, route.IsThere, "a", "b") }, nil, nil, false, 0},
-		{"it is behind n3, and then known", func() { h.note("a", heardOver{n3, route.IsBehind}); h.forget("A") }, nil, nil, false, 0},
-		{"behind n3 for a while", func() { h.note("a", heardOver{n3, route.IsBehind}); h.dropIf(heardOver.strays, both...) }, nil, nil, false, 0},
-		{"it is sent to", func() { h.note("A", heardOver{n2, route.Nothing}) }, nil, nil, false, 1},
-		{"n3 has ended", func() { ends(n3, route.Nothing) }, nil, nil, false, 1},
-		{"n2 has ended", func() { ends(n2, route.Nothing, "a"); ends(n2, route.Nothing) }, nil, nil, false, 0},
+		{"nothing", func() { h.forget("a") }, nil, nil, 0},
+		{"it is heard", func() { h.note("A", heardOver{n2, true}) }, n2, n2, 1},
+		{"it is heard again", func() { h.note("a", heardOver{n2, true}) }, n2, n2, 1},
+		{"it is sent to by n3", func() { h.note("a", heardOver{n3, false}); h.unsent("A") }, n2, n2, 1},
+		{"it is heard at n3", func() { h.note("a", heardOver{n3, true}) }, n3, n3, 1},
+		{"another is heard", func() { h.note("B", heardOver{n2, true}) }, n3, n3, 2},
+		{"n3 ends", func() { n3.Close() }, n3, nil, 2},
+		{"n3 is lost", func() { ends(n3, true, "a") }, nil, nil, 1},
+		{"it is heard at n2", func() { h.note("A", heardOver{n2, true}) }, n2, n2, 2},
+		{"n2 ends", func() { n2.Close() }, n2, nil, 2},
+		{"n2 is lost", func() { ends(n2, true, "a", "b") }, nil, nil, 0},
+		{"it is sent to", func() { h.note("A", heardOver{n2, false}) }, nil, nil, 1},
+		{"n3 has ended", func() { ends(n3, false) }, nil, nil, 1},
+		{"n2 has ended", func() { ends(n2, false, "a"); ends(n2, false) }, nil, nil, 0},
 		{"it is sent to over n3 then", func() {
-			h.note("a", heardOver{n2, route.Nothing})
-			h.note("a", heardOver{n3, route.Nothing})
-			ends(n2, route.Nothing)
-		}, nil, nil, false, 1},
-		{"the message comes back", func() { h.dropIf(heardOver.unheard, "a") }, nil, nil, false, 0},
+			h.note("a", heardOver{n2, false})
+			h.note("a", heardOver{n3, false})
+			ends(n2, false)
+		}, nil, nil, 1},
+		{"the message comes back", func() { h.unsent("A") }, nil, nil, 0},
 		{"it answers", func() {
-			h.note("a", heardOver{n2, route.Nothing})
-			h.note("a", heardOver{n3, route.IsThere})
-			ends(n2, route.Nothing)
-		}, n3, nil, false, 1},
-		{"it is sent to by n2 after that", func() { h.note("a", heardOver{n2, route.Nothing}); ends(n2, route.Nothing, "a") }, nil, nil, false, 0},
-		{"the directory has it", func() { h.note("a", heardOver{n2, route.Nothing}); h.forget("A"); ends(n2, route.Nothing) }, nil, nil, false, 0},
+			h.note("a", heardOver{n2, false})
+			h.note("a", heardOver{n3, true})
+			ends(n2, false)
+		}, n3, nil, 1},
+		{"it is sent to by n2 after that", func() { h.note("a", heardOver{n2, false}); ends(n2, false, "a") }, nil, nil, 0},
+		{"the directory has it", func() { h.note("a", heardOver{n2, false}); h.forget("A"); ends(n2, false) }, nil, nil, 0},
 	} {
 		step.do()
 		var home *relay.Link
 		if step.lives != nil {
 			home = step.lives.Link
 		}
-		if from, lives, strays := h.from("A"), p.node.LinkOf("A"), h.overOf("A").strays(); from != step.from || lives != home || strays != step.strays {
-			t.Errorf("%s: heard over %p, lives at %p, strays: %t, want %p, %p, %t", step.does, from, lives, strays, step.from, home, step.strays)
+		if from, lives := h.from("A"), p.node.LinkOf("A"); from != step.from || lives != home {
+			t.Errorf("%s: heard over %p, lives at %p, want %p, %p", step.does, from, lives, step.from, home)
 		}
 		if known := len(h.by); known != step.known || h.n.Load() != int64(known) {
 			t.Errorf("%s: %d are known, counted %d, want %d", step.does, known, h.n.Load(), step.known)
@@ -202,20 +196,16 @@ func TestHeard(t *testing.T) {
 	}
 }
 
-// The sender of a request is noted as one of the node that has sent it, or as one behind the node
-// that has passed it on.
+// The sender of a request is noted as one of the node that has sent it, or has passed it on.
 func TestSenderIsHeard(t *testing.T) {
 	p, _ := newPlacing(t)
 	c, n2 := beside(t, p, &sentLinks{})
 	m := act(t, "q", performatives.ActRequest, toPlaced)
-	for _, one := range []struct {
-		m    *performatives.Message
-		want route.Learn
-	}{{m, route.IsThere}, {m.Forward(), route.IsBehind}} {
+	for _, m := range []*performatives.Message{m, m.Forward()} {
 		c.heard.forget(m.Sender())
-		n2.receive(one.m, time.Hour) // longer than any message waits
-		if over := c.heard.overOf(m.Sender()); over != (heardOver{n2, one.want}) {
-			t.Errorf("passed on %d times, the sender is known as %+v", one.m.Forwards(), over)
+		n2.receive(m, time.Hour) // longer than any message waits
+		if over := c.heard.overOf(m.Sender()); over != (heardOver{n2, true}) {
+			t.Errorf("passed on %d times, the sender is known as %+v", m.Forwards(), over)
 		}
 	}
 }
@@ -288,7 +278,7 @@ func TestFirstMessageIsRemembered(t *testing.T) {
 	if err := p.node.Route(act(t, "q", performatives.ActRequest, toPlaced)); err != nil {
 		t.Fatal(err)
 	}
-	if lost := c.heard.end(heardOver{n2, route.Nothing}); !slices.Equal(lost, []performatives.AgentID{"k/a"}) {
+	if lost := c.heard.end(heardOver{n2, false}); !slices.Equal(lost, []performatives.AgentID{"k/a"}) {
 		t.Errorf("lost with n2 are %q", lost)
 	}
 }
@@ -348,7 +338,7 @@ func TestRerouteHasAnEnd(t *testing.T) {
 	c, n2 := beside(t, p, &sentLinks{})
 	giveUp := func(err error) { t.Errorf("given up: %v", err) }
 	m := act(t, "q", performatives.ActRequest, toPlaced)
-	c.heard.note(m.Receiver(), heardOver{n2, route.Nothing})
+	c.heard.note(m.Receiver(), heardOver{n2, false})
 	if !p.reroute(m, giveUp) {
 		t.Error("it is not passed on once")
 	}
@@ -496,7 +486,7 @@ func TestEndIsToldToAnAgentHeardOverALink(t *testing.T) {
 				p, _ := newPlacing(t)
 				links := &sentLinks{}
 				c, n2 := beside(t, p, links)
-				c.heard.note("theirs", heardOver{n2, route.IsThere})
+				c.heard.note("theirs", heardOver{n2, true})
 				self, err := p.node.System.Spawn(t.Context(), actors.Spec{ID: "ours", New: func() actors.Agent { return still{} }})
 				if err != nil {
 					t.Fatal(err)

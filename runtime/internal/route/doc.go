@@ -6,9 +6,9 @@
 // the uplink, else as for an unknown agent. What a node does not know for certain waits, 4,096
 // messages at most; one more is refused. A message is tried again until it has waited for 1.3 s if
 // its receiver is a placed agent that moves, or if it has come back from another node. It is tried
-// for 5.1 s if its receiver or its sender is of a node that comes or goes. Then the message is
-// refused, with two exceptions. One that another node has passed on is decided on without its
-// sender while the link to that node is up. One for a placed agent of this node, which another node
+// for 5.1 s if another node has passed it on, and its sender is unknown. Then the message is
+// refused, with two exceptions. One whose sender is unknown comes from the node that has passed it
+// on, while the link to that is up. One for a placed agent of this node, which another node
 // seemed to run, activates the agent here. (A message for an agent that starts or moves in this
 // process waits in an [actors.Reservation].)
 //

@@ -54,9 +54,6 @@ type View interface {
 	// Heard returns the link over which an agent was heard that is not in the directory, or is
 	// there with another node.
 	Heard(performatives.AgentID) Link
-	// Strays reports whether an agent of a third node was heard over a link which has ended. Its
-	// own node is to join soon.
-	Strays(performatives.AgentID) bool
 	// Host picks the node which is to run an agent of a kind, among those but except.
 	Host(id performatives.AgentID, except Link) Host
 	// RunsElsewhere reports whether another node runs an agent of a kind, by what nodes tell of
@@ -93,16 +90,6 @@ const (
 	Wait                    // and decide again, each time after twice as long; refuse it after a wait of Decision.Limit
 )
 
-// Learn says how a node remembers the sender of a message of another node.
-type Learn uint8
-
-// What to remember.
-const (
-	Nothing  Learn = iota
-	IsThere        // the sender is at the node that has sent the message
-	IsBehind       // the sender is at a third node, which this one does not know
-)
-
 // Decision is an action for a message, with its operands.
 type Decision struct {
 	Do    Action
@@ -111,14 +98,14 @@ type Decision struct {
 	Why   *performatives.Refusal // of Refuse and Wait, without the fields From and About
 	Limit time.Duration          // of Wait: the longest of its waits, about half of their sum
 	First bool                   // of Send: the message activates a placed agent there
-	Learn Learn
+	Learn bool                   // the sender is taken for an agent of the node that has sent the message
 }
 
 // Knows reports whether there is a way to an agent: to one of the directory, to one heard over a
 // link, or to one that a kind places. Ids beyond an uplink are not among them, because an uplink
 // may have all ids that are unknown.
 func Knows(v View, id performatives.AgentID) bool {
-	return v.Entry(id).Agent != nil || v.Heard(id) != nil || v.Strays(id) || v.Host(id, nil).Placed
+	return v.Entry(id).Agent != nil || v.Heard(id) != nil || v.Host(id, nil).Placed
 }
 
 // ActivatesHere reports whether a message for an agent which is nowhere activates it on this node.
@@ -162,11 +149,7 @@ func Decide(v View, to Entry, m *performatives.Message, from Link, waited time.D
 // back from another node.
 func decideOwn(v View, e Entry, m *performatives.Message, waited time.Duration) Decision {
 	d := wayOf(v, e, m, waited)
-	switch {
-	case d.Do != Refuse:
-	case v.Strays(m.Receiver()):
-		return wait(strangerWait, d.Why)
-	case m.Forwards() > 0: // it has come back, and the nodes do not agree yet where its receiver is
+	if d.Do == Refuse && m.Forwards() > 0 { // it has come back, and the nodes do not agree yet where its receiver is
 		return wait(longWait, d.Why)
 	}
 	return d
@@ -224,36 +207,36 @@ func toHost(v View, m *performatives.Message, at Host, waited time.Duration) Dec
 // that the message is refused or has to wait. A node that has just begun may host an agent before
 // it knows all others. So a request that was passed on waits until this node knows where its sender
 // is.
-func hear(v View, m *performatives.Message, from Link, waited time.Duration) (learn Learn, d Decision) {
+func hear(v View, m *performatives.Message, from Link, waited time.Duration) (learn bool, d Decision) {
 	sender, asks := m.Sender(), m.Performative().ExpectsReply()
 	if m.Forwards() > 0 { // the node by which it entered has checked it
 		switch {
 		case !asks, v.Entry(sender).Agent != nil, v.Heard(sender) != nil:
-			return Nothing, d
+			return false, d
 		case waited < strangerWait:
-			return Nothing, wait(strangerWait, stranger)
+			return false, wait(strangerWait, stranger)
 		case from.Ended():
-			return Nothing, refuse(performatives.CodeStopped, "the node of the sender has gone")
+			return false, refuse(performatives.CodeStopped, "the node of the sender has gone")
 		}
-		return IsBehind, d
+		return true, d
 	}
 	run := v.Run(sender) // before the directory, which an agent that moves leaves first
 	// It is of an earlier run, which that node has handed over, or of the next one, of which that
 	// node has yet to tell.
 	if m.Activation() != 0 && m.Activation() < run.Number || m.Activation() > run.Number && run.Offered {
-		return Nothing, d
+		return false, d
 	}
 	if from.Leads(sender) {
-		return Nothing, d
+		return false, d
 	}
 	e := v.Entry(sender)
 	switch {
 	case e.Here():
-		return Nothing, refuse(performatives.CodeForbidden, fmt.Sprintf("an agent %q runs on the node %s, too", sender, v.Name()))
+		return false, refuse(performatives.CodeForbidden, fmt.Sprintf("an agent %q runs on the node %s, too", sender, v.Name()))
 	case e.Agent == nil, asks && e.Link != from:
-		return IsThere, d
+		return true, d
 	}
-	return Nothing, d
+	return false, d
 }
 
 // decideOther decides on a message of another node.
@@ -278,14 +261,12 @@ func decideOther(v View, e Entry, m *performatives.Message, from Link, waited ti
 		switch {
 		case !on.Ended():
 			return Decision{Do: Pass, Link: on}
-		case opens && placed, v.Strays(to):
+		case opens && placed:
 			return wait(longWait, unsettled)
 		}
 		return refuse(performatives.CodeStopped, on.Gone())
 	case placed && opens: // it is on its way, and not all nodes know where
 		return wait(longWait, unsettled)
-	case v.Strays(to):
-		return wait(strangerWait, stray)
 	case e.Agent != nil:
 		return refuse(performatives.CodeStopped, fmt.Sprintf("the agent %q is not on the node %s", to, v.Name()))
 	}
@@ -342,7 +323,6 @@ func Opens(m *performatives.Message) bool {
 var (
 	unsettled = performatives.Refused(performatives.CodeBusy, "the agent moves, and this node does not know where it is")
 	stranger  = performatives.Refused(performatives.CodeBusy, "another node has passed the message on, and this node does not know where its sender is")
-	stray     = performatives.Refused(performatives.CodeStopped, "the node by which the agent was reached has gone")
 )
 
 // nobody refuses a message for an agent that the node does not know.

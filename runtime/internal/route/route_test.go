@@ -29,7 +29,6 @@ func (l *link) Leads(id performatives.AgentID) bool { return slices.Contains(l.l
 type known struct {
 	entry, sender   Entry
 	heard, heardOf  Link // of to, of the sender
-	strays          bool
 	host, hostAny   Host // with and without an excepted node
 	mayHost         bool
 	elsewhere       bool
@@ -52,7 +51,6 @@ func of[T any](id performatives.AgentID, to, sender T) T {
 
 func (k *known) Entry(id performatives.AgentID) Entry     { return of(id, k.entry, k.sender) }
 func (k *known) Heard(id performatives.AgentID) Link      { return of(id, k.heard, k.heardOf) }
-func (k *known) Strays(performatives.AgentID) bool        { return k.strays }
 func (k *known) RunsElsewhere(performatives.AgentID) bool { return k.elsewhere }
 func (k *known) HandedTo(performatives.AgentID) (Link, bool) {
 	return k.handedTo, k.handed
@@ -147,12 +145,8 @@ func shown(d Decision) string {
 	if d.Do == Refuse {
 		text += fmt.Sprintf(" %s %s", d.Why.Code, d.Why.Text)
 	}
-	switch d.Learn {
-	case IsThere:
+	if d.Learn {
 		text += ", sender is there"
-	case IsBehind:
-		text += ", sender is behind"
-	case Nothing:
 	}
 	return strings.TrimSpace(text)
 }
@@ -180,7 +174,6 @@ func TestDecideOwn(t *testing.T) {
 		{"the answer to a run that was lost", known{entry: placedLost}, answer, 0, "refuse agent_stopped the node n4 of the agent cannot be reached"},
 		{"only heard", known{heard: n3}, request, 0, "send n3"},
 		{"only heard, over a link that has ended", known{heard: gone}, request, 0, unknownHere},
-		{"only heard, of a third node, over a link that has ended", known{heard: gone, strays: true}, answer, 0, "wait 2.56s"},
 		{"to be activated here", known{hostAny: hostHere}, request, 0, "activate"},
 		{"to be activated here, and runs elsewhere", known{hostAny: hostHere, elsewhere: true}, request, 0, "wait 640ms"},
 		{"to be activated here, and that node does not join", known{hostAny: hostHere, elsewhere: true}, request, longWait, "activate"},
@@ -232,8 +225,6 @@ func TestDecideOther(t *testing.T) {
 		{"no node hosts it", from(known{host: hostNone, hostAny: hostNone}), request, 0, "wait 640ms"},
 		{"at a node that is being given up", from(known{host: hostGone, hostAny: hostGone}), request, 0, "wait 640ms"},
 		{"an answer for a node that is being given up", from(known{heard: gone}), answer, 0, "refuse agent_stopped the node n4 of the agent cannot be reached"},
-		{"an answer for a node behind one that has gone", from(known{heard: gone, strays: true}), answer, 0, "wait 640ms"},
-		{"an answer for a node behind one that has gone, which is forgotten", from(known{strays: true}), answer, 0, "wait 2.56s"},
 		{"stopped", from(known{hasRun: true}), request, 0, "refuse agent_stopped"},
 		{"unknown", from(known{}), request, 0, unknownThere},
 	})
@@ -249,7 +240,7 @@ func TestDecideSender(t *testing.T) {
 		{"known at n3, and answers", known{entry: here, sender: Entry{Agent: here.Agent, Home: n3, Link: n3}}, answer, 0, "deliver"},
 		{"it runs here", known{entry: here, sender: here}, request, 0, `refuse forbidden an agent "asker" runs on the node n1, too`},
 		{"passed on, and unknown", known{entry: here}, passedOn, 0, "wait 2.56s"},
-		{"passed on, and unknown for too long", known{entry: here}, passedOn, strangerWait, "deliver, sender is behind"},
+		{"passed on, and unknown for too long", known{entry: here}, passedOn, strangerWait, "deliver, sender is there"},
 		{"passed on, and heard", known{entry: here, heardOf: n3}, passedOn, 0, "deliver"},
 		{"passed on, and an answer", known{entry: here}, answerOn, 0, "deliver"},
 	})
