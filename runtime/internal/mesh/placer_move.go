@@ -149,8 +149,6 @@ func (p *placer) move(talk context.Context, a *activation) error {
 	}
 	to, err := p.offerInTurn(a, r)
 	switch {
-	case errors.Is(err, errRunsBefore):
-		p.giveUp(a, r, to)
 	case to != nil:
 		waiting := r.Len()
 		p.node.cluster.handOver(a.Agent, to.peer)
@@ -204,17 +202,11 @@ func (p *placer) yield(id performatives.AgentID, to *nodeLink) {
 	ctx, cancel := context.WithTimeout(p.ctx, yieldTime)
 	defer cancel()
 	if r, err := p.retire(ctx, a, p.node.System.Retire); err == nil {
-		p.giveUp(a, r, to)
+		p.node.System.Logger().Warn("an activation stops, and its state is lost: another node has activated the agent before",
+			"agent", id, "peer", to.peer.Name, "state", len(r.state))
+		p.release(a, r, to)
+		p.ended(a)
 	}
-}
-
-// giveUp drops a run of an agent whose first run began later than that of the one at another node,
-// which gets its messages.
-func (p *placer) giveUp(a *activation, r retired, to *nodeLink) {
-	p.node.System.Logger().Warn("an activation stops, and its state is lost: another node has activated the agent before",
-		"agent", a.Agent, "peer", to.peer.Name, "state", len(r.state))
-	p.release(a, r, to)
-	p.ended(a)
 }
 
 // handOverAll hands over all agents, and hosts none any more.

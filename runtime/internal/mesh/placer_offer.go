@@ -25,7 +25,6 @@ type note struct {
 	State      []byte                `json:"state,omitempty"`      // of the agent; of a node that leaves, its part of the directory
 	Taken      []taken               `json:"taken,omitempty"`      // the latest requests of the agent
 	Ran        bool                  `json:"ran,omitempty"`        // the agent was in memory
-	Runs       uint64                `json:"runs,omitempty"`       // in the answer: the activation at the other node
 	Reason     string                `json:"reason,omitempty"`     // of a refusal
 }
 
@@ -63,9 +62,8 @@ type step string
 
 const (
 	stepOffer   step = "offer"   // the receiver is to run the agent, which has stopped; the sender keeps it until the answer
-	stepTaken   step = "taken"   // the answer: it is here, and the messages for it may come
+	stepTaken   step = "taken"   // the answer: a run of it is here, and the messages for it may come
 	stepRefused step = "refused" // the answer: it is not taken, for that reason
-	stepRuns    step = "runs"    // the answer: another run of it is here
 	stepLeaves  step = "leaves"  // the sender is about to leave
 	stepHeard   step = "heard"   // the answer to that: all messages that were on the way have passed
 
@@ -82,14 +80,10 @@ const movers = 64
 // doubles with each round, up to a second.
 const offerAgain = 50 * time.Millisecond
 
-// errRunsBefore means that another node runs an agent, too, and has activated it before.
-var errRunsBefore = errors.New("another node has activated the agent before")
-
 // offerAround offers an agent that has stopped to the node that is to run it, until that takes it.
-// It returns the node, or, with errRunsBefore, the one that has its own. It returns neither if the
-// agent is to run here: it was refused, or this node is to run it. A node that drains offers it
-// again after a refusal: one that drains, too, is soon known to host nothing. The error is that no
-// other node takes it.
+// It returns the node, or nil if the agent is to run here: it was refused, or this node is to run
+// it. A node that drains offers it again after a refusal: one that drains, too, is soon known to
+// host nothing. The error is that no other node takes it.
 func (p *placer) offerAround(ctx context.Context, a *activation, r retired) (*nodeLink, error) {
 	own := p.runOf(a.Agent)
 	h := note{Step: stepOffer, Agent: a.Agent, Activation: own.Since, First: own.First, State: r.state, Ran: r.ran, Taken: takenBy(r)}
@@ -106,16 +100,11 @@ func (p *placer) offerAround(ctx context.Context, a *activation, r retired) (*no
 			p.setOffered(a, true)
 			answer := await(ctx, p.node.System, p.ask(to, h))
 			p.setOffered(a, answer.Step == stepTaken) // then until the agent is forgotten here
-			switch answer.Step {                      //nolint:exhaustive // the others are no answers
+			switch answer.Step {                      //nolint:exhaustive // any other one is a refusal
 			case stepTaken:
 				return to, nil
-			case stepRuns:
-				theirs := directory.Entry{Agent: a.Agent, Owner: to.peer, Placed: true, Since: answer.Runs, First: answer.First}
-				if own.Compare(theirs) > 0 {
-					return to, errRunsBefore
-				}
-				err = fmt.Errorf("the node %s runs it, too", to.peer.Name) // and gives way
-			case stepRefused:
+			case unanswered:
+			default:
 				err = fmt.Errorf("the node %s: %s", to.peer.Name, answer.Reason)
 				if !draining {
 					p.node.System.Logger().Warn("an agent was not handed over", "agent", a.Agent, "err", err)
@@ -218,7 +207,7 @@ func (p *placer) handleNote(l *nodeLink, m *performatives.Message) {
 		p.node.System.Logger().Warn("a note about the placement was not understood", "peer", l.peer.Name, "err", err)
 		return
 	}
-	switch h.Step { //nolint:exhaustive // unanswered is none
+	switch h.Step { //nolint:exhaustive // the others are answers
 	case stepLeaves:
 		l.leaves.Store(true)
 		p.node.cluster.Merge(h.State)
@@ -226,10 +215,8 @@ func (p *placer) handleNote(l *nodeLink, m *performatives.Message) {
 		p.reply(l, note{Step: stepHeard, Number: h.Number})
 	case stepOffer:
 		p.reply(l, p.take(l.peer, h))
-	case stepTaken, stepRefused, stepRuns, stepHeard:
-		p.answered(l, h)
 	default:
-		p.node.System.Logger().Warn("a note about the placement was not understood", "peer", l.peer.Name, "step", h.Step)
+		p.answered(l, h)
 	}
 }
 
@@ -245,23 +232,25 @@ func (p *placer) reply(l *nodeLink, answer note) {
 	})
 }
 
-// take takes over an agent that another node offers, and returns the answer.
+// take takes over an agent that another node offers, and returns the answer: also that it has, if
+// this node runs the agent, and the other node's run is to end.
 func (p *placer) take(from cluster.Incarnation, h note) (answer note) {
-	answer = note{Number: h.Number, Agent: h.Agent}
-	err := p.takeOver(from, h)
+	answer = note{Step: stepTaken, Number: h.Number, Agent: h.Agent}
+	theirs := directory.Entry{Owner: from, Placed: true, Since: h.Activation, First: h.First}
+	err := p.takeOver(theirs, h)
 	switch run := p.runOf(h.Agent); {
-	case err == nil, run.Since > h.Activation && run.First == h.First: // or the answer was lost
-		answer.Step = stepTaken
-	case run.Since != 0:
-		answer.Step, answer.Runs, answer.First = stepRuns, run.Since, run.First
-	default:
+	case err == nil:
+	case run.Since == 0, run.Compare(theirs) > 0:
 		answer.Step, answer.Reason = stepRefused, err.Error()
+	case !run.Continues(theirs): // else the answer was lost
+		p.node.System.Logger().Warn("an activation of another node ends, and its state is lost: this node has activated the agent before",
+			"agent", h.Agent, "peer", from.Name, "state", len(h.State))
 	}
 	return answer
 }
 
-// takeOver begins the next run of an agent that another node has run.
-func (p *placer) takeOver(from cluster.Incarnation, h note) error {
+// takeOver begins the next run of an agent, after that of another node.
+func (p *placer) takeOver(theirs directory.Entry, h note) error {
 	k, hosted := p.kindOf(h.Agent)
 	if !hosted || !p.pick(h.Agent, nil).Placed {
 		return errors.New("it does not host the kind")
@@ -269,7 +258,7 @@ func (p *placer) takeOver(from cluster.Incarnation, h note) error {
 	c := p.node.cluster
 	p.node.handover.Lock()
 	c.withdrawLocked(h.Agent)
-	v, a, err := p.reserve(k, h.Agent, directory.Entry{Owner: from, Since: h.Activation, First: h.First})
+	v, a, err := p.reserve(k, h.Agent, theirs)
 	p.node.handover.Unlock()
 	if err != nil {
 		c.mu.Lock()

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -551,12 +550,11 @@ func TestQuestion(t *testing.T) {
 		"nothing":                         {func() {}, nil},
 		"an answer":                       {func() { answer(asked, 0, stepTaken) }, []step{stepTaken}},
 		"a refusal":                       {func() { answer(asked, 0, stepRefused) }, []step{stepRefused}},
-		"another run":                     {func() { answer(asked, 0, stepRuns) }, []step{stepRuns}},
 		"it was heard":                    {func() { answer(asked, 0, stepHeard) }, []step{stepHeard}},
 		"two, of which the first counts":  {func() { answer(asked, 0, stepTaken); answer(asked, 0, stepRefused); p.unanswered(asked) }, []step{stepTaken}},
 		"that of another run of the node": {func() { answer(other, 0, stepTaken) }, nil},
 		"that to an earlier question":     {func() { answer(asked, 1, stepTaken) }, nil},
-		"an unknown answer":               {func() { answer(asked, 0, "later") }, nil},
+		"an unknown answer":               {func() { answer(asked, 0, "later") }, []step{"later"}},
 		"its link begins anew":            {func() { linkHandler{c}.Lost(asked.peer) }, []step{unanswered}},
 		"the node is lost":                {func() { c.lose(asked.peer, "failed") }, []step{unanswered}},
 		"another one is":                  {func() { p.unanswered(other) }, nil},
@@ -1424,20 +1422,16 @@ func TestOfferAround(t *testing.T) {
 		takes   bool   // the other node
 		err     string // a part of it
 	}{
-		"it is taken":                     {answers(stepTaken), false, 1, 0, true, ""},
-		"refused once":                    {answers(stepRefused, stepTaken), false, 2, offerAgain, true, ""},
-		"refused three times":             {answers(stepRefused, stepRefused, stepRefused, stepTaken), false, 4, 7 * offerAgain, true, ""},
-		"refused, and to run here":        {answers(stepRefused), true, 1, 0, false, ""},
-		"no answer in time":               {nil, false, 1, time.Minute, false, "no other node hosts the kind k; context deadline exceeded"},
-		"refused, and no answer in time":  {answers(stepRefused), false, 2, time.Minute, false, "the node n2: not now; context deadline exceeded"},
-		"the link is renewed":             {answers(unanswered, stepTaken), false, 2, offerAgain, true, ""},
-		"renewed, and refused for ever":   {answers(unanswered, stepRefused), false, 3, time.Minute, false, "the node n2: not now"},
-		"renewed, refused, then taken":    {answers(unanswered, stepRefused, stepTaken), false, 3, 3 * offerAgain, true, ""},
-		"another run there, which yields": {[]note{{Step: stepRuns, Runs: math.MaxInt64, First: math.MaxInt64}, {Step: stepTaken}}, false, 2, offerAgain, true, ""},
-		"another run there, and no other answer": {
-			[]note{{Step: stepRuns, Runs: math.MaxInt64, First: math.MaxInt64}}, false, 2, time.Minute, false, "the node n2 runs it, too",
-		},
-		"an earlier run there": {[]note{{Step: stepRuns, Runs: 1, First: 1}}, false, 1, 0, true, errRunsBefore.Error()},
+		"it is taken":                    {answers(stepTaken), false, 1, 0, true, ""},
+		"refused once":                   {answers(stepRefused, stepTaken), false, 2, offerAgain, true, ""},
+		"refused three times":            {answers(stepRefused, stepRefused, stepRefused, stepTaken), false, 4, 7 * offerAgain, true, ""},
+		"refused, and to run here":       {answers(stepRefused), true, 1, 0, false, ""},
+		"no answer in time":              {nil, false, 1, time.Minute, false, "no other node hosts the kind k; context deadline exceeded"},
+		"refused, and no answer in time": {answers(stepRefused), false, 2, time.Minute, false, "the node n2: not now; context deadline exceeded"},
+		"the link is renewed":            {answers(unanswered, stepTaken), false, 2, offerAgain, true, ""},
+		"renewed, and refused for ever":  {answers(unanswered, stepRefused), false, 3, time.Minute, false, "the node n2: not now"},
+		"renewed, refused, then taken":   {answers(unanswered, stepRefused, stepTaken), false, 3, 3 * offerAgain, true, ""},
+		"an answer of another version":   {answers("runs", stepTaken), false, 2, offerAgain, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -1516,10 +1510,10 @@ func TestTake(t *testing.T) {
 	}{
 		"it is free":                {nil, note{Activation: earlier, First: 3, Ran: true}, note{Step: stepTaken}, true, 3, false},
 		"it was not in memory":      {nil, note{Activation: earlier, First: 3, State: []byte("state")}, note{Step: stepTaken}, true, 3, true},
-		"it runs here":              {runs(7, 6), note{Activation: earlier, First: 3}, note{Step: stepRuns, Runs: 7, First: 6}, false, 6, false},
-		"an earlier run of it does": {runs(7, 3), note{Activation: 7, First: 3}, note{Step: stepRuns, Runs: 7, First: 3}, false, 3, false},
+		"it runs here, and yields":  {runs(7, 6), note{Activation: earlier, First: 3}, note{Step: stepRefused}, false, 6, false},
+		"it has run here before":    {runs(7, 2), note{Activation: earlier, First: 3}, note{Step: stepTaken}, false, 2, false},
+		"an earlier run of it does": {runs(7, 3), note{Activation: 8, First: 3}, note{Step: stepRefused}, false, 3, false},
 		"it was taken before":       {runs(8, 3), note{Activation: 7, First: 3}, note{Step: stepTaken}, false, 3, false},
-		"another run of it was":     {runs(8, 2), note{Activation: 7, First: 3}, note{Step: stepRuns, Runs: 8, First: 2}, false, 2, false},
 		"the node drains":           {func(_ *testing.T, p *placer, _ *kind) { p.draining.Store(true) }, note{}, note{Step: stepRefused, Reason: "it does not host the kind"}, false, 0, false},
 		"it does not host the kind": {func(_ *testing.T, _ *placer, k *kind) { k.hosts = false }, note{}, note{Step: stepRefused, Reason: "it does not host the kind"}, false, 0, false},
 		"it does not know the kind": {func(_ *testing.T, p *placer, _ *kind) { clear(p.kinds) }, note{}, note{Step: stepRefused, Reason: "it does not host the kind"}, false, 0, false},
