@@ -52,9 +52,6 @@ func (s *clusterSwarm) unsettled() (wrong []string) {
 		if n := c.OpenRecords(); n != 0 {
 			problem("%s: %d records are open", c.Name(), n)
 		}
-		if lost := c.HeardOver(); len(lost) > 0 {
-			problem("%s remembers agents of lost nodes: %v", c.Name(), lost)
-		}
 		if n, links := len(c.Members()), len(c.Mesh().Links()); n != clusterNodes || links != clusterNodes-1 {
 			problem("%s knows %d members, and has links to %d", c.Name(), n, links)
 		}

@@ -1,10 +1,8 @@
 package runtime
 
 import (
-	"slices"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/cluster"
 	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -44,17 +42,6 @@ func (n *Node) OpenRecords() int { return n.relay.Open() }
 
 // Mesh returns the hooks of the node's mesh.
 func (n *Node) Mesh() *mesh.Hooks { return (*mesh.Hooks)(n.mesh) }
-
-// HeardOver returns the nodes over whose links agents are known that are not in the directory, and
-// to which there are no links any more.
-func (n *Node) HeardOver() (lost []cluster.Incarnation) {
-	for _, peer := range n.Mesh().HeardOver() {
-		if !slices.Contains(n.Mesh().Links(), peer) {
-			lost = append(lost, peer)
-		}
-	}
-	return lost
-}
 
 // Misrouting returns the options of a node that decides otherwise about messages. fromNode says that
 // another node has sent the message. Nil changes nothing.

@@ -75,6 +75,7 @@ func newClustered(n *Mesh) *clustered {
 		self:     cluster.Incarnation{Name: n.Name(), Epoch: uint64(time.Now().UnixMicro())},
 		outdated: make(map[performatives.AgentID]struct{}), handed: make(map[performatives.AgentID]*cluster.Incarnation),
 	}
+	c.heard.by = make(map[performatives.AgentID]heardOver)
 	c.begin = sync.OnceFunc(func() { close(c.ready) })
 	c.replica = directory.New(c.self)
 	c.listLocked()
@@ -273,8 +274,10 @@ func (c *clustered) endLocked(l *nodeLink, left bool) {
 	l.lost = slices.DeleteFunc(append(lost, c.heard.end(heardOver{l, true})...), moves)
 	slices.Sort(l.lost)
 	l.agents.Clear()
-	if !l.left {
-		c.heard.away(l.peer.Name, l.lost)
+	for _, id := range l.lost[:min(len(l.lost), maxLost)] {
+		if !l.left {
+			c.heard.note(id, heardOver{l, true})
+		}
 	}
 	l.loss.Lose(nodeLost(l.peer), l.lost...)
 	l.EndRecords(nodeLost(l.peer))

@@ -8,22 +8,22 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// maxHeard is the largest number of agents that a node knows by links, all together. maxAbsent is
-// that of agents whose lost nodes it remembers.
+// maxHeard is the largest number of agents that a node knows by links, all together. maxLost is that
+// of agents which it remembers of one lost node.
 const (
-	maxHeard  = 65_536
-	maxAbsent = 4096
+	maxHeard = 65_536
+	maxLost  = 4096
 )
 
 // heard has the links over which agents have sent that are not in the directory, or are in it with
 // another node: one that has just begun or moved, a client of a session, or an agent beyond another
 // node's uplink. Replies go there. The directory corrects it. A placed agent that is not in the
-// directory, and to which this node has sent, is lost with that link, too.
+// directory, and to which this node has sent, is lost with that link, too. A link that has ended is
+// that of an agent which was lost with its node, until it is known again.
 type heard struct {
-	n      atomic.Int64 // how many there are in by
-	mu     sync.Mutex
-	by     map[performatives.AgentID]heardOver // by folded id
-	absent map[performatives.AgentID]string    // by folded id, the names of the nodes of agents that were lost with them, until an agent of the id is known again
+	n  atomic.Int64 // how many there are in by
+	mu sync.Mutex
+	by map[performatives.AgentID]heardOver // by folded id
 }
 
 // heardOver is the link over which an agent was heard.
@@ -32,30 +32,23 @@ type heardOver struct {
 	heard bool // false: the first message for the agent was sent over the link, and nothing was heard of it
 }
 
-// putWithin sets an entry of a map. When there would be more than most, any other is forgotten.
-func putWithin[K comparable, V any](most int, in *map[K]V, key K, v V) {
-	if *in == nil {
-		*in = make(map[K]V)
-	}
-	if _, known := (*in)[key]; !known && len(*in) >= most {
-		for other := range *in {
-			delete(*in, other)
-			break
-		}
-	}
-	(*in)[key] = v
-}
-
-// note remembers the link of an agent. One that was heard is not noted as sent to.
+// note remembers the link of an agent. One that was heard is not noted as sent to. When there would
+// be more than maxHeard, any other is forgotten.
 func (h *heard) note(id performatives.AgentID, over heardOver) {
 	key := id.Fold()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	before := h.by[key]
+	before, known := h.by[key]
 	if before == over || !over.heard && before.heard && !before.link.Ended() {
 		return
 	}
-	putWithin(maxHeard, &h.by, key.Clone(), over)
+	for other := range h.by {
+		if known || len(h.by) < maxHeard {
+			break
+		}
+		delete(h.by, other)
+	}
+	h.by[key.Clone()] = over
 	h.n.Store(int64(len(h.by)))
 }
 
@@ -99,22 +92,12 @@ func (h *heard) overOf(id performatives.AgentID) heardOver {
 	return h.by[id.Fold()]
 }
 
-// from returns the link over which an agent was heard, or nil.
+// from returns the link over which an agent was heard, or nil if there is none, or it has ended.
 func (h *heard) from(id performatives.AgentID) *nodeLink {
-	if over := h.overOf(id); over.heard {
+	if over := h.overOf(id); over.heard && !over.link.Ended() {
 		return over.link
 	}
 	return nil
-}
-
-// away remembers the node of agents that are lost with it, until they are known again. The ids are
-// folded.
-func (h *heard) away(node string, ids []performatives.AgentID) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, id := range ids {
-		putWithin(maxAbsent, &h.absent, id.Clone(), node)
-	}
 }
 
 // forget removes an agent, about which the directory has news, or which is of this node now.
@@ -122,5 +105,4 @@ func (h *heard) forget(id performatives.AgentID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.dropLocked(id.Fold())
-	delete(h.absent, id.Fold())
 }

@@ -27,19 +27,6 @@ func (h *Hooks) Links() (peers []cluster.Incarnation) {
 	return peers
 }
 
-// HeardOver returns the nodes over whose links agents are known that are not in the directory.
-func (h *Hooks) HeardOver() (peers []cluster.Incarnation) {
-	c := h.cluster
-	c.heard.mu.Lock()
-	defer c.heard.mu.Unlock()
-	for _, by := range c.heard.by {
-		if by.heard {
-			peers = append(peers, by.link.peer)
-		}
-	}
-	return peers
-}
-
 // LoseSlowly gives another node up. In the middle, when the link has ended and its agents are still
 // in the directory, it calls a function.
 func (h *Hooks) LoseSlowly(name string, meanwhile func()) {

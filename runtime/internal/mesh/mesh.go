@@ -92,7 +92,7 @@ func (n *Mesh) ActivatesHere(m *performatives.Message) bool { return route.Activ
 // LinkOf returns the link behind which an agent is that is not in the directory, and with which it
 // is lost: to the node where it was heard, or an uplink's. It is nil for none.
 func (n *Mesh) LinkOf(id performatives.AgentID) *relay.Link {
-	if l := n.cluster.heard.from(id); l != nil && !l.Ended() {
+	if l := n.cluster.heard.from(id); l != nil {
 		return l.Link
 	}
 	return n.Sessions.Uplink().Link()

@@ -716,8 +716,8 @@ func TestAnswerByANodeThatHasGone(t *testing.T) {
 				if err == nil && len(lost.C) == 0 {
 					t.Error("it is not refused")
 				}
-				if over := c.heard.overOf("asker"); over.link != nil {
-					t.Errorf("it is remembered over the link to %s", over.link.peer.Name)
+				if l := c.heard.from("asker"); l != nil {
+					t.Errorf("it is heard over the link to %s", l.peer.Name)
 				}
 				_ = stop(t.Context(), p.node)
 			})

@@ -3,7 +3,6 @@ package mesh
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -282,13 +281,11 @@ func (v view) HasRun(id performatives.AgentID) bool {
 // Unreachable implements [route.View].
 func (v view) Unreachable(id performatives.AgentID) string {
 	c := v.n.cluster
-	c.heard.mu.Lock()
-	node, known := c.heard.absent[id.Fold()]
-	c.heard.mu.Unlock()
-	if !known || slices.ContainsFunc(*c.current.Load(), func(l *nodeLink) bool { return l.peer.Name == node && l.met.Load() }) {
+	l := c.heard.overOf(id).link
+	if l == nil || !l.Ended() || slices.ContainsFunc(*c.current.Load(), func(now *nodeLink) bool { return now.peer.Name == l.peer.Name && now.met.Load() }) {
 		return ""
 	}
-	return fmt.Sprintf("the node %s of the agent cannot be reached", node)
+	return l.Gone()
 }
 
 // Name implements [route.View].

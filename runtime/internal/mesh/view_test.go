@@ -102,8 +102,16 @@ func TestUnreachable(t *testing.T) {
 	p, _ := newPlacing(t)
 	c, n2 := beside(t, p, &sentLinks{})
 	v := view{p.node}
-	c.heard.away("n2", []performatives.AgentID{"k/a", "k/b"})
-	c.heard.away("n9", []performatives.AgentID{"k/c", "x"})
+	n9 := cluster.Incarnation{Name: "n9", Epoch: 1}
+	c.addLocked(n9)
+	for _, id := range []performatives.AgentID{"k/a", "k/b"} {
+		c.leadLocked(nil, wanted{entry: directory.Entry{Agent: id, Owner: n2.peer, Placed: true}, link: n2})
+	}
+	c.heard.note("k/c", heardOver{c.peers[n9], true})
+	c.leadLocked(nil, wanted{entry: directory.Entry{Agent: "x", Owner: n9}, link: c.peers[n9]})
+	linkHandler{c}.Lost(n2.peer)
+	c.lose(n9, "failed")
+	n2 = c.peers[n2.peer]
 	for _, step := range []struct {
 		name       string
 		after      func()
@@ -135,13 +143,13 @@ func TestHeard(t *testing.T) {
 	c := newClustered(p.node)
 	p.node.cluster = c
 	h := &c.heard
-	links := make([]*nodeLink, 2)
-	for i, name := range []string{"n2", "n3"} {
+	links := make([]*nodeLink, 3)
+	for i, name := range []string{"n2", "n3", "n4"} {
 		peer := cluster.Incarnation{Name: name, Epoch: 1}
 		c.addLocked(peer)
 		links[i] = c.peers[peer]
 	}
-	n2, n3 := links[0], links[1]
+	n2, n3, n4 := links[0], links[1], links[2]
 	ends := func(l *nodeLink, heard bool, want ...performatives.AgentID) {
 		t.Helper()
 		if got := h.end(heardOver{l, heard}); !slices.Equal(got, want) {
@@ -160,10 +168,10 @@ func TestHeard(t *testing.T) {
 		{"it is sent to by n3", func() { h.note("a", heardOver{n3, false}); h.unsent("A") }, n2, n2, 1},
 		{"it is heard at n3", func() { h.note("a", heardOver{n3, true}) }, n3, n3, 1},
 		{"another is heard", func() { h.note("B", heardOver{n2, true}) }, n3, n3, 2},
-		{"n3 ends", func() { n3.Close() }, n3, nil, 2},
+		{"n3 ends", func() { n3.Close() }, nil, nil, 2},
 		{"n3 is lost", func() { ends(n3, true, "a") }, nil, nil, 1},
 		{"it is heard at n2", func() { h.note("A", heardOver{n2, true}) }, n2, n2, 2},
-		{"n2 ends", func() { n2.Close() }, n2, nil, 2},
+		{"n2 ends", func() { n2.Close() }, nil, nil, 2},
 		{"n2 is lost", func() { ends(n2, true, "a", "b") }, nil, nil, 0},
 		{"it is sent to", func() { h.note("A", heardOver{n2, false}) }, nil, nil, 1},
 		{"n3 has ended", func() { ends(n3, false) }, nil, nil, 1},
@@ -176,10 +184,11 @@ func TestHeard(t *testing.T) {
 		{"the message comes back", func() { h.unsent("A") }, nil, nil, 0},
 		{"it answers", func() {
 			h.note("a", heardOver{n2, false})
-			h.note("a", heardOver{n3, true})
+			h.note("a", heardOver{n4, true})
 			ends(n2, false)
-		}, n3, nil, 1},
-		{"it is sent to by n2 after that", func() { h.note("a", heardOver{n2, false}); ends(n2, false, "a") }, nil, nil, 0},
+		}, n4, n4, 1},
+		{"it is sent to by n2 after that", func() { h.note("a", heardOver{n2, false}); ends(n2, false) }, n4, n4, 1},
+		{"and n4 has ended", func() { n4.Close(); h.note("a", heardOver{n2, false}); ends(n2, false, "a") }, nil, nil, 0},
 		{"the directory has it", func() { h.note("a", heardOver{n2, false}); h.forget("A"); ends(n2, false) }, nil, nil, 0},
 	} {
 		step.do()
@@ -450,14 +459,17 @@ func TestNextDecisionSeesTheDirectory(t *testing.T) {
 	}
 }
 
-// What a node remembers of agents is bounded: a further one takes the place of any other.
-func TestPutWithin(t *testing.T) {
-	var in map[performatives.AgentID]int
-	for i, id := range []performatives.AgentID{"a", "b", "b", "c"} {
-		putWithin(2, &in, id, i)
+// A node remembers so many agents and no more, the latest among them.
+func TestHeardIsBounded(t *testing.T) {
+	h, l := heard{by: make(map[performatives.AgentID]heardOver)}, &nodeLink{}
+	last := performatives.AgentID("")
+	for i := range maxHeard + 2 {
+		last = performatives.AgentID(fmt.Sprint(i))
+		h.note(last, heardOver{l, false})
+		h.note(last, heardOver{l, true})
 	}
-	if len(in) != 2 || in["c"] != 3 {
-		t.Errorf("got %v", in)
+	if len(h.by) != maxHeard || h.n.Load() != maxHeard || !h.overOf(last).heard {
+		t.Errorf("it remembers %d agents, the latest: %t", len(h.by), h.overOf(last).heard)
 	}
 }
 
