@@ -90,10 +90,11 @@ func (n *Mesh) Knows(id performatives.AgentID) bool { return route.Knows(view{n}
 func (n *Mesh) ActivatesHere(m *performatives.Message) bool { return route.ActivatesHere(view{n}, m) }
 
 // LinkOf returns the link behind which an agent is that is not in the directory, and with which it
-// is lost: to the node where it was heard, or an uplink's. It is nil for none.
+// is lost: to the node where it was heard or is to be activated, or an uplink's. It is nil for
+// none.
 func (n *Mesh) LinkOf(id performatives.AgentID) *relay.Link {
-	if l := n.cluster.heard.from(id); l != nil {
-		return l.Link
+	if over := n.cluster.heard.overOf(id); over.link != nil && !over.link.Ended() {
+		return over.link.Link
 	}
 	return n.Sessions.Uplink().Link()
 }

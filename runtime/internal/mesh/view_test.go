@@ -473,21 +473,24 @@ func TestHeardIsBounded(t *testing.T) {
 	}
 }
 
-// The end of a request is told over the link by which the other agent was heard, though the
-// directory does not have it.
+// The end of a request is told over the link by which the other agent was heard or its first
+// message was sent, though the directory does not have it.
 func TestEndIsToldToAnAgentHeardOverALink(t *testing.T) {
 	ask := func(from, to performatives.AgentID) *performatives.Message {
 		return act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Sender, e.Receiver = from, to })
 	}
+	abandon := func(ctx context.Context, self actors.Self, worker performatives.AgentID) {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		_, _ = self.Ask(ctx, ask("ours", worker))
+	}
+	canceled := func(m *performatives.Message) bool { return m.Performative() == performatives.ActCancel }
 	for name, one := range map[string]struct {
 		ends func(context.Context, actors.Self, *nodeLink)
 		told func(*performatives.Message) bool
 	}{
-		"the worker": {func(ctx context.Context, self actors.Self, _ *nodeLink) {
-			ctx, cancel := context.WithTimeout(ctx, time.Second)
-			defer cancel()
-			_, _ = self.Ask(ctx, ask("ours", "theirs"))
-		}, func(m *performatives.Message) bool { return m.Performative() == performatives.ActCancel }},
+		"the worker":                     {func(ctx context.Context, self actors.Self, _ *nodeLink) { abandon(ctx, self, "theirs") }, canceled},
+		"a worker that was only sent to": {func(ctx context.Context, self actors.Self, _ *nodeLink) { abandon(ctx, self, "k/a") }, canceled},
 		"the asker": {func(ctx context.Context, _ actors.Self, n2 *nodeLink) {
 			n2.receive(ask("theirs", "ours"), 0)
 			_ = n2.node.System.StopAgent(ctx, "ours")
