@@ -63,16 +63,16 @@ func (p *Permit) Work(ctx context.Context, w QueuedWork) {
 }
 
 // Start runs the work on a goroutine of its own. Only the node calls it.
-func (p *Permit) Start() { go p.run() }
-
-func (p *Permit) run() {
-	growStack(0)
-	defer p.c.sys.countWork(p.c, -1)
-	defer p.ticket.Return()
-	if s := p.ticket.Sample(); s != nil {
-		defer s.End()
-	}
-	p.work.Run()
+func (p *Permit) Start() {
+	go func() {
+		growStack(0)
+		defer p.c.sys.countWork(p.c, -1)
+		defer p.ticket.Return()
+		if s := p.ticket.Sample(); s != nil {
+			defer s.End()
+		}
+		p.work.Run()
+	}()
 }
 
 // growStack makes a new goroutine's stack as large as a handler of an agent needs, while there is
@@ -86,11 +86,7 @@ func growStack(i int) byte {
 
 // Release gives the permit back: nothing more is begun with it. It may be called more than once,
 // also for a permit that Admit has not filled in.
-func (p *Permit) Release() {
-	if p.c != nil && p.c.sys.gate != nil {
-		p.ticket.Release()
-	}
-}
+func (p *Permit) Release() { p.ticket.Release() }
 
 // Foresee returns the refusal that m would meet, the request that is to open the conversation,
 // before anything is spent on it: this node does not keep up with its messages; the receiver is an

@@ -127,9 +127,7 @@ func (p *Pool) schedule(t task) {
 	p.mu.Lock()
 	p.queue.push(t)
 	p.wait.Pushed(p.queue.n)
-	w, fresh := p.wakeWorkerLocked()
-	p.mu.Unlock()
-	p.startWorker(w, fresh)
+	p.unlock()
 }
 
 // ScheduleFirst is like Schedule, ahead of all functions given to Schedule.
@@ -138,9 +136,7 @@ func (p *Pool) ScheduleFirst(fn func()) { p.scheduleFirst(taskFunc(fn)) }
 func (p *Pool) scheduleFirst(t task) {
 	p.mu.Lock()
 	p.express.push(t)
-	w, fresh := p.wakeWorkerLocked()
-	p.mu.Unlock()
-	p.startWorker(w, fresh)
+	p.unlock()
 }
 
 // Throughput returns the largest number of messages that a mailbox handles in one turn.
@@ -204,43 +200,33 @@ func (p *Pool) finishCloseLocked() {
 	p.watch = nil // a timer that was stopped may stay in memory
 }
 
-// wakeWorkerLocked returns a worker for the waiting mailboxes, to be passed to
-// startWorker after unlocking: an idle one, or a new one (fresh is true), or nil when
-// none is needed. Only one worker wakes at a time. When it takes its task, it wakes the
-// next one.
-func (p *Pool) wakeWorkerLocked() (w *worker, fresh bool) {
+// unlock unlocks mu, and starts or wakes a worker if one is needed for the waiting mailboxes. Only
+// one worker wakes at a time. When it takes its task, it wakes the next one.
+func (p *Pool) unlock() {
+	var wake chan struct{} // of an idle worker
 	switch n := len(p.idle); {
 	case p.queue.n+p.express.n == 0 || p.waking:
-		return nil, false
 	case p.busyLocked() >= p.options.Workers:
 		p.setTimerLocked()
-		return nil, false
 	case n > 0:
-		w = p.idle[n-1]
+		w := p.idle[n-1]
 		p.idle = p.idle[:n-1]
-		w.idle = false
+		w.idle, w.waking, p.waking = false, true, true
+		wake = w.wake
 	default:
-		w = &worker{wake: make(chan struct{}, 1), index: len(p.workers)}
+		w := &worker{wake: make(chan struct{}, 1), index: len(p.workers), waking: true}
 		p.workers = append(p.workers, w)
-		fresh = true
+		p.waking = true
+		go p.work(w)
 	}
-	w.waking, p.waking = true, true
-	return w, fresh
+	p.mu.Unlock()
+	if wake != nil {
+		wake <- struct{}{}
+	}
 }
 
 // busyLocked returns the number of workers that make progress.
 func (p *Pool) busyLocked() int { return len(p.workers) - len(p.idle) - p.stuck }
-
-// startWorker starts or wakes the result of wakeWorkerLocked.
-func (p *Pool) startWorker(w *worker, fresh bool) {
-	switch {
-	case w == nil:
-	case fresh:
-		go p.work(w)
-	default:
-		w.wake <- struct{}{}
-	}
-}
 
 // work is the main loop of a worker.
 func (p *Pool) work(w *worker) {
@@ -282,9 +268,7 @@ func (p *Pool) take(w *worker) (t task, stay bool) {
 		p.idle = append(p.idle, w)
 		w.idle = true
 	}
-	next, fresh := p.wakeWorkerLocked()
-	p.mu.Unlock()
-	p.startWorker(next, fresh)
+	p.unlock()
 	return t, stay
 }
 
@@ -309,12 +293,10 @@ func (p *Pool) removeWorker(w *worker) {
 	p.workers[w.index].index = w.index
 	p.workers[last] = nil
 	p.workers = p.workers[:last]
-	next, fresh := p.wakeWorkerLocked()
-	if len(p.workers) == 0 && p.closed {
+	if p.closed && len(p.workers)+p.queue.n+p.express.n == 0 { // else unlock starts another
 		p.finishCloseLocked()
 	}
-	p.mu.Unlock()
-	p.startWorker(next, fresh)
+	p.unlock()
 }
 
 // setTimerLocked sets the timer of checkStuck. It is called only while a mailbox waits.
@@ -346,10 +328,8 @@ func (p *Pool) checkStuck() {
 		}
 		w.tasksSeen = w.tasks
 	}
-	next, fresh := p.wakeWorkerLocked()
 	p.setTimerLocked()
-	p.mu.Unlock()
-	p.startWorker(next, fresh)
+	p.unlock()
 }
 
 // watchLocked sets the timer of checkTurns, which is not set. It is called when a worker begins a

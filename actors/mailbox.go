@@ -38,7 +38,7 @@ type Mailbox struct {
 	config     *mailboxConfig
 	bands      [performatives.Bands]atomic.Pointer[band] // nil until the first message
 	system     atomic.Pointer[systemMessage]             // newest first
-	run        func()                                    // serveOrdinary as a function value, allocated once
+	run        func()                                    // serves the ordinary queue of the dispatcher; allocated once
 
 	// Fields that only the consumer writes: the goroutine that holds stateRunning.
 	invoker    actor.MessageInvoker
@@ -80,7 +80,7 @@ func MailboxProducer(o MailboxOptions) actor.MailboxProducer {
 
 func newMailbox(config *mailboxConfig) *Mailbox {
 	m := &Mailbox{config: config}
-	m.run = m.serveOrdinary
+	m.run = func() { m.serveScheduled(stateOrdinary) }
 	// A consumer must not run before Start: protoactor registers an actor before it sets
 	// the mailbox's invoker.
 	m.state.Store(stateRunning)
@@ -270,7 +270,10 @@ func (m *Mailbox) wake(bit uint32, express bool) {
 // schedule schedules a consumer if there is a message to serve and no consumer runs or is
 // scheduled.
 func (m *Mailbox) schedule(express bool) {
-	lane := m.lane(express)
+	lane := uint32(stateOrdinary)
+	if express && m.expresses() {
+		lane = stateExpress
+	}
 	for {
 		w := m.state.Load()
 		switch {
@@ -292,7 +295,7 @@ func (m *Mailbox) schedule(express bool) {
 // expedite moves a scheduled consumer ahead: it schedules the consumer a second time, in
 // the express queue. The first of the two entries to run serves the messages.
 func (m *Mailbox) expedite() {
-	if m.lane(true) != stateExpress {
+	if !m.expresses() {
 		return
 	}
 	for {
@@ -307,12 +310,10 @@ func (m *Mailbox) expedite() {
 	}
 }
 
-// lane returns the state bit of the dispatcher queue to use.
-func (m *Mailbox) lane(express bool) uint32 {
-	if _, ok := m.dispatcher.(expressDispatcher); ok && express {
-		return stateExpress
-	}
-	return stateOrdinary
+// expresses reports whether the dispatcher has an express queue.
+func (m *Mailbox) expresses() bool {
+	_, ok := m.dispatcher.(expressDispatcher)
+	return ok
 }
 
 // dispatch adds a consumer to the queue of lane, unless by the old state w an entry of an earlier

@@ -23,6 +23,7 @@ type sameID struct {
 	more map[Key]Conversation // the others, by the key with the folded peer; nil without any
 }
 
+// add adds c, in place of a conversation that has its key.
 func (o *openSet) add(c Conversation) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -31,26 +32,19 @@ func (o *openSet) add(c Conversation) {
 	}
 	k := c.Key()
 	s := o.all[k.ID]
-	s.put(k, c)
+	place := slices.IndexFunc(s.few[:], func(other Conversation) bool { return other != nil && other.Key().is(k) })
+	if place < 0 && (s.more == nil || s.more[k.folded()] == nil) {
+		place = slices.Index(s.few[:], nil)
+	}
+	switch {
+	case place >= 0:
+		s.few[place] = c
+	case s.more == nil:
+		s.more = map[Key]Conversation{k.folded(): c}
+	default:
+		s.more[k.folded()] = c
+	}
 	o.all[k.ID] = s
-}
-
-// put adds c, in place of a conversation that has its key.
-func (s *sameID) put(k Key, c Conversation) {
-	for i, other := range s.few {
-		if other != nil && other.Key().is(k) {
-			s.few[i] = c
-			return
-		}
-	}
-	if free := slices.Index(s.few[:], nil); free >= 0 && (s.more == nil || s.more[k.folded()] == nil) {
-		s.few[free] = c
-		return
-	}
-	if s.more == nil {
-		s.more = make(map[Key]Conversation)
-	}
-	s.more[k.folded()] = c
 }
 
 func (o *openSet) remove(c Conversation) {

@@ -38,8 +38,6 @@ const (
 	serveSpent                      // the throughput is used up
 )
 
-func (m *Mailbox) serveOrdinary() { m.serveScheduled(stateOrdinary) }
-
 func (m *Mailbox) serveExpress() { m.serveScheduled(stateExpress) }
 
 // serveScheduled serves messages until none is left or the mailbox yields, unless the consumer in

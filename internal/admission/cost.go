@@ -15,6 +15,7 @@ const (
 	unknownCost = 5 * time.Millisecond  // of handlers of an agent of which none was measured
 	computes    = time.Millisecond      // the least cost of a handler that is said to compute
 	longSample  = 20 * time.Millisecond // after which the cost so far is as good as the whole
+	burst       = 10 * time.Millisecond // of each processor, the most that is saved for a burst of handlers
 	maxCosts    = 4096                  // agents whose costs are kept
 )
 
@@ -114,9 +115,6 @@ func (g *Gate) affordsLocked(agent string) bool {
 	g.sampled.Store(true) // the cost may be another one now
 	return false
 }
-
-// creditLocked returns the most processor time that is saved for a burst of handlers.
-func (g *Gate) creditLocked() time.Duration { return time.Duration(g.procs) * 10 * time.Millisecond }
 
 func (g *Gate) costLocked(agent string) time.Duration {
 	if cost, ok := g.costs[agent]; ok {

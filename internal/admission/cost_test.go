@@ -117,7 +117,7 @@ func TestCredit(t *testing.T) {
 		g.setCostLocked("computes", time.Hour)
 		probe(5 * time.Millisecond)
 		want("an hour of work", 12)
-		if g.credit != -g.creditLocked() {
+		if g.credit != -burst*time.Duration(g.procs) {
 			t.Errorf("a debt of %v", -g.credit)
 		}
 	})

@@ -62,10 +62,10 @@ type Gate struct {
 
 	mu        sync.Mutex
 	procs     int
-	underWay  [2]int // in the bands with kept room, and in the others
-	budget    int    // how many begin between two probes while the scheduler keeps up
-	used      int    // of the budget
-	behind    bool   // the scheduler, at the last probe
+	underWay  [Bands / Kept]int // in the bands with kept room, and in the others: the index is the band / Kept
+	budget    int               // how many begin between two probes while the scheduler keeps up
+	used      int               // of the budget
+	behind    bool              // the scheduler, at the last probe
 	delay     time.Duration
 	bands     [Bands]group
 	waiting   int
@@ -215,7 +215,6 @@ func (t *Ticket) Begin(s Starter) (turn uint64) {
 	g := t.gate
 	g.mu.Lock()
 	if g.waiting == 0 && g.mayBeginLocked(t.band, t.agent) {
-		t.settleLocked()
 		g.begunLocked(t)
 		g.mu.Unlock()
 		s.Start()
@@ -256,7 +255,7 @@ func (t *Ticket) Leave(turn uint64) bool {
 func (t *Ticket) Return() {
 	g := t.gate
 	g.mu.Lock()
-	g.underWay[kept(t.band)]--
+	g.underWay[t.band/Kept]--
 	if g.waiting == 0 {
 		g.mu.Unlock()
 		return
@@ -276,14 +275,6 @@ func (t *Ticket) Release() {
 	if t.begin == nil {
 		t.settleLocked()
 	}
-}
-
-// kept returns the index of a band in Gate.underWay.
-func kept(band int) int {
-	if band < Kept {
-		return 0
-	}
-	return 1
 }
 
 // mayBeginLocked reports whether a handler may begin now, and uses the budget if it needs it.
@@ -314,8 +305,9 @@ func (g *Gate) drain() {
 
 // begunLocked counts a handler that begins.
 func (g *Gate) begunLocked(t *Ticket) {
-	g.underWay[kept(t.band)]++
-	g.credit = max(g.credit-g.costs[t.agent], -g.creditLocked())
+	t.settleLocked()
+	g.underWay[t.band/Kept]++
+	g.credit = max(g.credit-g.costs[t.agent], -burst*time.Duration(g.procs))
 }
 
 // firstLocked returns the first band with a queued handler. There is one.
@@ -337,7 +329,6 @@ func (g *Gate) beginNext() {
 
 // leftLocked counts that a ticket has left the queue, since its handler begins.
 func (g *Gate) leftLocked(t *Ticket) Starter {
-	t.settleLocked()
 	s := t.begin
 	t.begin = nil
 	g.waiting--
@@ -413,7 +404,7 @@ func (g *Gate) probed(now time.Time, delay time.Duration, runnable int) {
 		go g.changed(g.countsLocked())
 	}
 	had := time.Duration(g.procs) * min(now.Sub(g.lastProbe), 10*late) // by the processors
-	g.credit = min(g.credit+had, g.creditLocked())
+	g.credit = min(g.credit+had, burst*time.Duration(g.procs))
 	if g.behind {
 		g.weighLocked(now)
 		g.beginSome(had, now)

@@ -39,24 +39,21 @@ func (d *Meter) pushed(n int) {
 
 // Popped is called after k tasks have left the queue, with the length of the queue.
 func (d *Meter) Popped(n, k int) {
-	if d.left += k; n <= shortQueue || d.left >= measured {
-		d.popped(n)
+	if d.n.Load() != 0 {
+		d.popped(n, k)
 	}
 }
 
-func (d *Meter) popped(n int) {
-	if d.n.Load() == 0 {
-		d.left = 0
-		return
-	}
+func (d *Meter) popped(n, k int) {
+	d.left += k
 	if n <= shortQueue {
 		d.n.Store(0)
 		return
 	}
-	d.n.Store(int64(n))
 	if d.left < measured {
 		return
 	}
+	d.n.Store(int64(n))
 	now := time.Now().UnixNano()
 	took := (now - d.begun.Load()) / int64(d.left)
 	if before := d.each.Load(); before != 0 {

@@ -82,10 +82,15 @@ func (m *Map[V]) Add(k Key, o Owner, v V, now, until time.Time) (V, Result) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.dropLocked(now)
-	if known, ok := m.getLocked(k); ok {
-		return known, Known
+	owned := 0
+	for i := range m.generations {
+		g := &m.generations[i]
+		if known, ok := g.entries[k]; ok {
+			return known, Known
+		}
+		owned += g.owners[o] // of NoOwner there are none
 	}
-	if m.n >= m.capacity || o != NoOwner && m.ownedLocked(o) >= m.capacity-m.n {
+	if m.n >= m.capacity || o != NoOwner && owned >= m.capacity-m.n {
 		return v, Full
 	}
 	g := m.generationLocked(now, until)
@@ -123,23 +128,6 @@ func (m *Map[V]) Close() {
 	if m.timer != nil {
 		m.timer.Stop()
 	}
-}
-
-func (m *Map[V]) getLocked(k Key) (v V, ok bool) {
-	for i := range m.generations {
-		if v, ok = m.generations[i].entries[k]; ok {
-			return v, true
-		}
-	}
-	return v, false
-}
-
-func (m *Map[V]) ownedLocked(o Owner) int {
-	n := 0
-	for i := range m.generations {
-		n += m.generations[i].owners[o]
-	}
-	return n
 }
 
 // width returns the time between the ends of the generations for entries that are kept for d: a

@@ -7,7 +7,13 @@ func (m *Map[V]) Get(k Key, now time.Time) (V, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.dropLocked(now)
-	return m.getLocked(k)
+	for _, g := range m.generations {
+		if v, ok := g.entries[k]; ok {
+			return v, true
+		}
+	}
+	var none V
+	return none, false
 }
 
 // Len returns the number of entries, with those that have expired and were not dropped yet.
