@@ -7,10 +7,8 @@ func (a *Action) fields() fieldList {
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (a Action) MarshalJSON() ([]byte, error) { return appendAction(make([]byte, 0, 256), &a) }
-
-func appendAction(out []byte, a *Action) ([]byte, error) {
-	return appendMembers(out, a.fields(), a.Extra)
+func (a Action) MarshalJSON() ([]byte, error) {
+	return appendMembers(make([]byte, 0, 256), a.fields(), a.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -24,10 +22,8 @@ func (a *Artifact) fields() fieldList {
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (a Artifact) MarshalJSON() ([]byte, error) { return appendArtifact(make([]byte, 0, 256), &a) }
-
-func appendArtifact(out []byte, a *Artifact) ([]byte, error) {
-	return appendMembers(out, a.fields(), a.Extra)
+func (a Artifact) MarshalJSON() ([]byte, error) {
+	return appendMembers(make([]byte, 0, 256), a.fields(), a.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -41,10 +37,8 @@ func (c *Cancel) fields() fieldList {
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (c Cancel) MarshalJSON() ([]byte, error) { return appendCancel(make([]byte, 0, 256), &c) }
-
-func appendCancel(out []byte, c *Cancel) ([]byte, error) {
-	return appendMembers(out, c.fields(), c.Extra)
+func (c Cancel) MarshalJSON() ([]byte, error) {
+	return appendMembers(make([]byte, 0, 256), c.fields(), c.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -59,11 +53,7 @@ func (c *Capabilities) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (c Capabilities) MarshalJSON() ([]byte, error) {
-	return appendCapabilities(make([]byte, 0, 256), &c)
-}
-
-func appendCapabilities(out []byte, c *Capabilities) ([]byte, error) {
-	return appendMembers(out, c.fields(), c.Extra)
+	return appendMembers(make([]byte, 0, 256), c.fields(), c.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -77,10 +67,8 @@ func (f *Failure) fields() fieldList {
 }
 
 // MarshalJSON writes the fields that are set, the status "failure", then Extra.
-func (f Failure) MarshalJSON() ([]byte, error) { return appendFailure(make([]byte, 0, 256), &f) }
-
-func appendFailure(out []byte, f *Failure) ([]byte, error) {
-	return appendStatus(out, f.fields(), "failure", f.Extra)
+func (f Failure) MarshalJSON() ([]byte, error) {
+	return appendStatus(make([]byte, 0, 256), f.fields(), "failure", f.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -95,11 +83,7 @@ func (i *InformCapabilities) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, the status "success", then Extra.
 func (i InformCapabilities) MarshalJSON() ([]byte, error) {
-	return appendInformCapabilities(make([]byte, 0, 256), &i)
-}
-
-func appendInformCapabilities(out []byte, i *InformCapabilities) ([]byte, error) {
-	return appendStatus(out, i.fields(), "success", i.Extra)
+	return appendStatus(make([]byte, 0, 256), i.fields(), "success", i.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -113,10 +97,8 @@ func (i *InformIf) fields() fieldList {
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (i InformIf) MarshalJSON() ([]byte, error) { return appendInformIf(make([]byte, 0, 256), &i) }
-
-func appendInformIf(out []byte, i *InformIf) ([]byte, error) {
-	return appendMembers(out, i.fields(), i.Extra)
+func (i InformIf) MarshalJSON() ([]byte, error) {
+	return appendMembers(make([]byte, 0, 256), i.fields(), i.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -130,10 +112,8 @@ func (i *InformRef) fields() fieldList {
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (i InformRef) MarshalJSON() ([]byte, error) { return appendInformRef(make([]byte, 0, 256), &i) }
-
-func appendInformRef(out []byte, i *InformRef) ([]byte, error) {
-	return appendMembers(out, i.fields(), i.Extra)
+func (i InformRef) MarshalJSON() ([]byte, error) {
+	return appendMembers(make([]byte, 0, 256), i.fields(), i.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -148,11 +128,7 @@ func (i *InformResult) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (i InformResult) MarshalJSON() ([]byte, error) {
-	return appendInformResult(make([]byte, 0, 256), &i)
-}
-
-func appendInformResult(out []byte, i *InformResult) ([]byte, error) {
-	return appendMembers(out, i.fields(), i.Extra)
+	return appendMembers(make([]byte, 0, 256), i.fields(), i.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -167,11 +143,7 @@ func (n *NotUnderstood) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (n NotUnderstood) MarshalJSON() ([]byte, error) {
-	return appendNotUnderstood(make([]byte, 0, 256), &n)
-}
-
-func appendNotUnderstood(out []byte, n *NotUnderstood) ([]byte, error) {
-	return appendMembers(out, n.fields(), n.Extra)
+	return appendMembers(make([]byte, 0, 256), n.fields(), n.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -186,11 +158,7 @@ func (q *QueryCapabilities) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (q QueryCapabilities) MarshalJSON() ([]byte, error) {
-	return appendQueryCapabilities(make([]byte, 0, 256), &q)
-}
-
-func appendQueryCapabilities(out []byte, q *QueryCapabilities) ([]byte, error) {
-	return appendMembers(out, q.fields(), q.Extra)
+	return appendMembers(make([]byte, 0, 256), q.fields(), q.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -204,10 +172,8 @@ func (q *QueryIf) fields() fieldList {
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (q QueryIf) MarshalJSON() ([]byte, error) { return appendQueryIf(make([]byte, 0, 256), &q) }
-
-func appendQueryIf(out []byte, q *QueryIf) ([]byte, error) {
-	return appendMembers(out, q.fields(), q.Extra)
+func (q QueryIf) MarshalJSON() ([]byte, error) {
+	return appendMembers(make([]byte, 0, 256), q.fields(), q.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -222,11 +188,7 @@ func (q *QueryParameters) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (q QueryParameters) MarshalJSON() ([]byte, error) {
-	return appendQueryParameters(make([]byte, 0, 256), &q)
-}
-
-func appendQueryParameters(out []byte, q *QueryParameters) ([]byte, error) {
-	return appendMembers(out, q.fields(), q.Extra)
+	return appendMembers(make([]byte, 0, 256), q.fields(), q.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -240,10 +202,8 @@ func (q *QueryRef) fields() fieldList {
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (q QueryRef) MarshalJSON() ([]byte, error) { return appendQueryRef(make([]byte, 0, 256), &q) }
-
-func appendQueryRef(out []byte, q *QueryRef) ([]byte, error) {
-	return appendMembers(out, q.fields(), q.Extra)
+func (q QueryRef) MarshalJSON() ([]byte, error) {
+	return appendMembers(make([]byte, 0, 256), q.fields(), q.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -257,10 +217,8 @@ func (r *Receipt) fields() fieldList {
 }
 
 // MarshalJSON writes the fields that are set, the status "done", then Extra.
-func (r Receipt) MarshalJSON() ([]byte, error) { return appendReceipt(make([]byte, 0, 256), &r) }
-
-func appendReceipt(out []byte, r *Receipt) ([]byte, error) {
-	return appendStatus(out, r.fields(), "done", r.Extra)
+func (r Receipt) MarshalJSON() ([]byte, error) {
+	return appendStatus(make([]byte, 0, 256), r.fields(), "done", r.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -274,10 +232,8 @@ func (r *Refuse) fields() fieldList {
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (r Refuse) MarshalJSON() ([]byte, error) { return appendRefuse(make([]byte, 0, 256), &r) }
-
-func appendRefuse(out []byte, r *Refuse) ([]byte, error) {
-	return appendMembers(out, r.fields(), r.Extra)
+func (r Refuse) MarshalJSON() ([]byte, error) {
+	return appendMembers(make([]byte, 0, 256), r.fields(), r.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -292,11 +248,7 @@ func (r *RejectProposal) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (r RejectProposal) MarshalJSON() ([]byte, error) {
-	return appendRejectProposal(make([]byte, 0, 256), &r)
-}
-
-func appendRejectProposal(out []byte, r *RejectProposal) ([]byte, error) {
-	return appendMembers(out, r.fields(), r.Extra)
+	return appendMembers(make([]byte, 0, 256), r.fields(), r.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -310,10 +262,8 @@ func (r *Resource) fields() fieldList {
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (r Resource) MarshalJSON() ([]byte, error) { return appendResource(make([]byte, 0, 256), &r) }
-
-func appendResource(out []byte, r *Resource) ([]byte, error) {
-	return appendMembers(out, r.fields(), r.Extra)
+func (r Resource) MarshalJSON() ([]byte, error) {
+	return appendMembers(make([]byte, 0, 256), r.fields(), r.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -328,11 +278,7 @@ func (s *StatusUpdate) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (s StatusUpdate) MarshalJSON() ([]byte, error) {
-	return appendStatusUpdate(make([]byte, 0, 256), &s)
-}
-
-func appendStatusUpdate(out []byte, s *StatusUpdate) ([]byte, error) {
-	return appendMembers(out, s.fields(), s.Extra)
+	return appendMembers(make([]byte, 0, 256), s.fields(), s.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -346,10 +292,8 @@ func (t *TaskAccept) fields() fieldList {
 }
 
 // MarshalJSON writes the fields that are set, the status "accepted", then Extra.
-func (t TaskAccept) MarshalJSON() ([]byte, error) { return appendTaskAccept(make([]byte, 0, 256), &t) }
-
-func appendTaskAccept(out []byte, t *TaskAccept) ([]byte, error) {
-	return appendStatus(out, t.fields(), "accepted", t.Extra)
+func (t TaskAccept) MarshalJSON() ([]byte, error) {
+	return appendStatus(make([]byte, 0, 256), t.fields(), "accepted", t.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -363,10 +307,8 @@ func (t *TaskReject) fields() fieldList {
 }
 
 // MarshalJSON writes the fields that are set, the status "rejected", then Extra.
-func (t TaskReject) MarshalJSON() ([]byte, error) { return appendTaskReject(make([]byte, 0, 256), &t) }
-
-func appendTaskReject(out []byte, t *TaskReject) ([]byte, error) {
-	return appendStatus(out, t.fields(), "rejected", t.Extra)
+func (t TaskReject) MarshalJSON() ([]byte, error) {
+	return appendStatus(make([]byte, 0, 256), t.fields(), "rejected", t.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -381,11 +323,7 @@ func (t *TaskRequest) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (t TaskRequest) MarshalJSON() ([]byte, error) {
-	return appendTaskRequest(make([]byte, 0, 256), &t)
-}
-
-func appendTaskRequest(out []byte, t *TaskRequest) ([]byte, error) {
-	return appendMembers(out, t.fields(), t.Extra)
+	return appendMembers(make([]byte, 0, 256), t.fields(), t.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -398,49 +336,49 @@ func (t *TaskRequest) UnmarshalJSON(b []byte) (err error) {
 func appendListed(out []byte, v any) (_ []byte, listed bool, err error) {
 	switch v := v.(type) {
 	case Action:
-		out, err = appendAction(out, &v)
+		out, err = appendMembers(out, v.fields(), v.Extra)
 	case Artifact:
-		out, err = appendArtifact(out, &v)
+		out, err = appendMembers(out, v.fields(), v.Extra)
 	case Cancel:
-		out, err = appendCancel(out, &v)
+		out, err = appendMembers(out, v.fields(), v.Extra)
 	case Capabilities:
-		out, err = appendCapabilities(out, &v)
+		out, err = appendMembers(out, v.fields(), v.Extra)
 	case Failure:
-		out, err = appendFailure(out, &v)
+		out, err = appendStatus(out, v.fields(), "failure", v.Extra)
 	case InformCapabilities:
-		out, err = appendInformCapabilities(out, &v)
+		out, err = appendStatus(out, v.fields(), "success", v.Extra)
 	case InformIf:
-		out, err = appendInformIf(out, &v)
+		out, err = appendMembers(out, v.fields(), v.Extra)
 	case InformRef:
-		out, err = appendInformRef(out, &v)
+		out, err = appendMembers(out, v.fields(), v.Extra)
 	case InformResult:
-		out, err = appendInformResult(out, &v)
+		out, err = appendMembers(out, v.fields(), v.Extra)
 	case NotUnderstood:
-		out, err = appendNotUnderstood(out, &v)
+		out, err = appendMembers(out, v.fields(), v.Extra)
 	case QueryCapabilities:
-		out, err = appendQueryCapabilities(out, &v)
+		out, err = appendMembers(out, v.fields(), v.Extra)
 	case QueryIf:
-		out, err = appendQueryIf(out, &v)
+		out, err = appendMembers(out, v.fields(), v.Extra)
 	case QueryParameters:
-		out, err = appendQueryParameters(out, &v)
+		out, err = appendMembers(out, v.fields(), v.Extra)
 	case QueryRef:
-		out, err = appendQueryRef(out, &v)
+		out, err = appendMembers(out, v.fields(), v.Extra)
 	case Receipt:
-		out, err = appendReceipt(out, &v)
+		out, err = appendStatus(out, v.fields(), "done", v.Extra)
 	case Refuse:
-		out, err = appendRefuse(out, &v)
+		out, err = appendMembers(out, v.fields(), v.Extra)
 	case RejectProposal:
-		out, err = appendRejectProposal(out, &v)
+		out, err = appendMembers(out, v.fields(), v.Extra)
 	case Resource:
-		out, err = appendResource(out, &v)
+		out, err = appendMembers(out, v.fields(), v.Extra)
 	case StatusUpdate:
-		out, err = appendStatusUpdate(out, &v)
+		out, err = appendMembers(out, v.fields(), v.Extra)
 	case TaskAccept:
-		out, err = appendTaskAccept(out, &v)
+		out, err = appendStatus(out, v.fields(), "accepted", v.Extra)
 	case TaskReject:
-		out, err = appendTaskReject(out, &v)
+		out, err = appendStatus(out, v.fields(), "rejected", v.Extra)
 	case TaskRequest:
-		out, err = appendTaskRequest(out, &v)
+		out, err = appendMembers(out, v.fields(), v.Extra)
 	default:
 		return out, false, nil
 	}

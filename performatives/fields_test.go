@@ -45,7 +45,8 @@ func appendListed(out []byte, v any) (_ []byte, listed bool, err error) {
 	switch v := v.(type) {
 `)
 	for _, of := range listedTypes {
-		fmt.Fprintf(&b, "case %[1]s:\nout, err = append%[1]s(out, &v)\n", of.Name())
+		writes, _ := calls(of)
+		fmt.Fprintf(&b, "case %s:\nout, err = %s\n", of.Name(), fmt.Sprintf(writes, "v", "out"))
 	}
 	b.WriteString("default:\nreturn out, false, nil\n}\nreturn out, true, err\n}\n")
 	want, err := format.Source(b.Bytes())
@@ -62,19 +63,33 @@ func appendListed(out []byte, v any) (_ []byte, listed bool, err error) {
 	}
 }
 
-// writeMethods writes the list of the fields of a type, and the methods that read and write it. The
-// tag status of its Extra names the constant status of the payload, with ",any" where another one
-// is read, too.
-func writeMethods(b *bytes.Buffer, of reflect.Type) {
+// statusOf returns the constant status of a payload, which the tag status of its Extra names, with
+// ",any" where another one is read, too.
+func statusOf(of reflect.Type) (status string, readsAny bool) {
 	extra, _ := of.FieldByName("Extra")
-	status, readsAny := strings.CutSuffix(extra.Tag.Get("status"), ",any")
-	writes, reads := "appendMembers(out, %[1]s.fields(), %[1]s.Extra)", "unmarshalMembers(b, %[1]s.fields())"
-	also := ""
+	return strings.CutSuffix(extra.Tag.Get("status"), ",any")
+}
+
+// calls returns the calls that write and read a value of a type, as formats of its name and of what
+// it is appended to.
+func calls(of reflect.Type) (writes, reads string) {
+	writes, reads = "appendMembers(%[2]s, %[1]s.fields(), %[1]s.Extra)", "unmarshalMembers(b, %[1]s.fields())"
+	status, readsAny := statusOf(of)
 	if status != "" {
-		also, writes = fmt.Sprintf(" the status %q,", status), fmt.Sprintf("appendStatus(out, %%[1]s.fields(), %q, %%[1]s.Extra)", status)
-		if !readsAny {
-			reads = fmt.Sprintf("unmarshalStatus(b, %%[1]s.fields(), %q)", status)
-		}
+		writes = fmt.Sprintf("appendStatus(%%[2]s, %%[1]s.fields(), %q, %%[1]s.Extra)", status)
+	}
+	if status != "" && !readsAny {
+		reads = fmt.Sprintf("unmarshalStatus(b, %%[1]s.fields(), %q)", status)
+	}
+	return writes, reads
+}
+
+// writeMethods writes the list of the fields of a type, and the methods that read and write it.
+func writeMethods(b *bytes.Buffer, of reflect.Type) {
+	writes, reads := calls(of)
+	also := ""
+	if status, _ := statusOf(of); status != "" {
+		also = fmt.Sprintf(" the status %q,", status)
 	}
 	var fields []string
 	for _, f := range payloadFields(of) {
@@ -86,10 +101,8 @@ func (%[1]s *%[2]s) fields() fieldList {
 }
 
 // MarshalJSON writes the fields that are set,`+also+` then Extra.
-func (%[1]s %[2]s) MarshalJSON() ([]byte, error) { return append%[2]s(make([]byte, 0, 256), &%[1]s) }
-
-func append%[2]s(out []byte, %[1]s *%[2]s) ([]byte, error) {
-	return `+writes+`
+func (%[1]s %[2]s) MarshalJSON() ([]byte, error) {
+	return `+fmt.Sprintf(writes, strings.ToLower(of.Name()[:1]), "make([]byte, 0, 256)")+`
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.

@@ -29,7 +29,7 @@ func IsSealedType(messageType string) bool {
 
 // Sealed reports whether the payload of m is sealed. Only its receiver can read it; the envelope is
 // in the clear.
-func (m *Message) Sealed() bool { return IsSealedType(m.rareFields().messageType) }
+func (m *Message) Sealed() bool { return m.rare != nil && IsSealedType(m.rare.messageType) }
 
 // Header returns a message with the clear part of the envelope of m, and with the message type from
 // before m was sealed. It is for readers that need no payload. It returns m itself if m is not
