@@ -291,21 +291,22 @@ func (e *end) receive(stream Stream, frame []byte, greeting *time.Timer, met *bo
 		e.progress, e.silent = now, false
 		e.flushing -= acknowledged
 		e.wait.Popped(e.link.Pending(), acknowledged)
-		if e.awaited != nil { // it may be set for a long message, which is acknowledged now
+		switch {
+		case e.awaited == nil:
+		case e.flushing <= 0 && !e.closing:
+			e.stopWaitingLocked()
+		default: // it may be set for a long message, which is acknowledged now
 			e.silence.Reset(closeTime)
 		}
 	}
 	if err == nil {
 		e.back.Store(int64(now.Sub(e.links.began) + r.Wait))
 	}
-	differ := e.link.Differ()
+	var differ []string
 	if r.Met {
-		*met = true
+		differ, *met = e.link.Differ(), true
 		greeting.Stop()
 		e.down.Stop()
-	}
-	if e.flushing <= 0 && !e.closing {
-		e.stopWaitingLocked()
 	}
 	if !e.ackTimed && e.link.AckWaits() {
 		e.ackTimed = true
@@ -317,8 +318,8 @@ func (e *end) receive(stream Stream, frame []byte, greeting *time.Timer, met *bo
 	if r.Over {
 		e.pass()
 		h.Lost(peer)
+		e.undelivered(r.Returned)
 	}
-	e.undelivered(r.Returned)
 	if r.Met {
 		h.Connected(peer, differ)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -244,7 +245,7 @@ func (d *decoder) authToken(text []byte) {
 		d.refuse(performatives.CodeParsingError, "auth_token", "auth_token: want UTF-8, got other bytes")
 		return
 	}
-	d.token = string(text)
+	d.token = sockets.Bearer(string(text))
 }
 
 // moment reads a timestamp. One that occurs twice is merged, as protobuf demands.

@@ -3,7 +3,6 @@ package grpc
 import (
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -54,18 +53,27 @@ func (c *codec) Decode(frame []byte, take func(wire.Inbound)) {
 			m = c.ended(&d)
 		}
 		if m != nil {
-			take(wire.Inbound{Message: m, Token: sockets.Bearer(d.token)})
+			take(wire.Inbound{Message: m, Token: d.token})
 		}
 	}
 }
 
-// Encode appends a Frame that holds m alone.
+// Encode appends a Frame with m as its only envelope. On an error it returns dst unchanged.
 func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
-	var token string
-	if c.opts.Token != nil {
-		token = c.opts.Token()
+	out := append(protowire.AppendTag(dst, frameEnvelopes, protowire.BytesType), 0, 0) // nearly all envelopes have 128 to 16,383 bytes
+	body := len(out)
+	out, err := appendEnvelope(out, m)
+	if err != nil {
+		return dst, err
 	}
-	return appendFrame(dst, m, token)
+	if c.opts.Token != nil {
+		out = appendString(out, fieldAuthToken, c.opts.Token())
+	}
+	out = appendString(out, fieldMessageType, m.MessageType())
+	if r, _, ok := performatives.RefusalIn(m.Payload()); ok {
+		out = appendNumber(out, fieldRetryAfter, uint64(performatives.RetryAfterMillis(r.RetryAfter)))
+	}
+	return lengthen(out, body, 2), nil
 }
 
 // Refuse appends the refusal of a message, or nothing for a message that expects no reply.

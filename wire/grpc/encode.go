@@ -1,6 +1,7 @@
 package grpc
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,24 +11,6 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 )
-
-// appendFrame appends a Frame with m as its only envelope, and with the token unless that
-// is empty. On an error it returns dst unchanged.
-func appendFrame(dst []byte, m *performatives.Message, token string) ([]byte, error) {
-	start := len(dst)
-	out := append(protowire.AppendTag(dst, frameEnvelopes, protowire.BytesType), 0, 0) // nearly all envelopes have 128 to 16,383 bytes
-	body := len(out)
-	out, err := appendEnvelope(out, m)
-	if err != nil {
-		return dst[:start], err
-	}
-	out = appendString(out, fieldAuthToken, token)
-	out = appendString(out, fieldMessageType, m.MessageType())
-	if r, _, ok := performatives.RefusalIn(m.Payload()); ok {
-		out = appendNumber(out, fieldRetryAfter, uint64(performatives.RetryAfterMillis(r.RetryAfter)))
-	}
-	return lengthen(out, body, 2), nil
-}
 
 // lengthen writes the length of the bytes from body on in front of them. reserved is the number of
 // bytes in front of body that are free for it; the bytes from body on move if the length needs more
@@ -102,7 +85,7 @@ func appendPayload(out []byte, payload any) ([]byte, error) {
 	if err == nil {
 		err = checkJSON(out[body:])
 	}
-	if err == nil && !isObject(out[body:]) {
+	if err == nil && !bytes.HasPrefix(bytes.TrimLeft(out[body:], " \t\r\n"), []byte("{")) {
 		err = errNoObject
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package grpc
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"sync"
@@ -32,7 +33,7 @@ func (g *generatedCodec) release() {
 	pool.Put(g)
 }
 
-// generatedEncode does what [appendFrame] does.
+// generatedEncode does what [codec.Encode] does.
 func generatedEncode(dst []byte, m *performatives.Message, token string) ([]byte, error) {
 	g := pool.Get().(*generatedCodec)
 	defer g.release()
@@ -68,7 +69,7 @@ func (g *generatedCodec) set(m *performatives.Message) (err error) {
 		payload = r.Payload(extra)
 	}
 	if payload != nil {
-		if e.Payload, err = checked(performatives.AppendJSON(nil, payload)); err == nil && !isObject(e.Payload) {
+		if e.Payload, err = checked(performatives.AppendJSON(nil, payload)); err == nil && !bytes.HasPrefix(bytes.TrimSpace(e.Payload), []byte("{")) {
 			err = errNoObject
 		}
 		if err != nil {

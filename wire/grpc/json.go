@@ -1,7 +1,6 @@
 package grpc
 
 import (
-	"bytes"
 	"errors"
 	"unicode/utf8"
 
@@ -30,9 +29,4 @@ func checkEntry(name string, value []byte) error {
 		return errNoUTF8
 	}
 	return checkJSON(value)
-}
-
-// isObject reports whether valid JSON is an object.
-func isObject(text []byte) bool {
-	return len(text) > 0 && text[0] == '{' || bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{"))
 }
