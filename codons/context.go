@@ -17,13 +17,6 @@ type taskContext struct {
 	handler         *Handler
 }
 
-// workContext returns the context of a handler, and the function that ends it. Only the first
-// cause counts.
-func workContext(h *Handler) (context.Context, context.CancelCauseFunc) {
-	ctx, end := context.WithCancelCause(context.Background()) //nolint:forbidigo // the root: no context is above it
-	return taskContext{ctx, h}, end
-}
-
 // Deadline returns the deadline of the latest request.
 func (c taskContext) Deadline() (time.Time, bool) {
 	s := c.handler.scope

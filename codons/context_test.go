@@ -14,7 +14,8 @@ func TestTaskContext(t *testing.T) {
 		{ErrCanceled, context.Canceled},
 		{ErrEnded, context.Canceled},
 	} {
-		ctx, end := workContext(&Handler{scope: &scope{deadline: deadline}})
+		s := new(scope)
+		ctx, end := s.work(&Handler{scope: s}, deadline, nil)
 		if at, ok := ctx.Deadline(); !ok || !at.Equal(deadline) || ctx.Err() != nil {
 			t.Fatalf("deadline %v, %t, error %v", at, ok, ctx.Err())
 		}
@@ -35,7 +36,8 @@ func TestTaskContext(t *testing.T) {
 // that of a deadline.
 func TestEndedBy(t *testing.T) {
 	for _, cause := range []error{ErrCanceled, ErrOperator, ErrTimer, ErrPeerLost, ErrMisread, ErrEnded, ErrDeadline} {
-		ctx, end := workContext(&Handler{scope: &scope{}})
+		s := new(scope)
+		ctx, end := s.work(&Handler{scope: s}, time.Time{}, nil)
 		end(cause)
 		if got, want := endedBy(ctx, errors.Join(context.Cause(ctx))), !errors.Is(cause, ErrDeadline); got != want {
 			t.Errorf("%v: got %t", cause, got)

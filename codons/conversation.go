@@ -1,9 +1,6 @@
 package codons
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -165,35 +162,6 @@ func (c *Conversation) Start() {
 		return
 	}
 	c.take(Input{On: machine.Commanded(machine.CommandStart), Message: c.opening})
-}
-
-// begin starts the conversation of a caller, and withdraws it when ctx is cancelled. The
-// deadline of ctx is the deadline of the conversation, so it causes no withdrawal. The error
-// says that the conversation never ran.
-func (c *Conversation) begin(ctx context.Context) error {
-	if ctx.Err() != nil {
-		c.child.release()
-		return c.abandonError(actors.EndOf(ctx))
-	}
-	if scopeOf(ctx) == nil && c.opening != nil { // else it belongs to work that was taken on
-		if busy := c.actor.Foresee(ctx, c.agent.System(), c.opening); busy != nil {
-			c.child.release()
-			return fmt.Errorf("codons: %s with %q: %w", c.machine.Name(), c.key.Peer, busy)
-		}
-	}
-	c.release = context.AfterFunc(ctx, func() {
-		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			// The cause of ctx is read later. It is locked until all that depends on ctx is
-			// cancelled, so that many conversations would wait here.
-			c.withdrawFor(func() error { return actors.EndOf(ctx) }, nil)
-		}
-	})
-	if err := c.agent.Begin(c); err != nil {
-		c.release()
-		c.child.release()
-		return fmt.Errorf("codons: %s with %q: %w", c.machine.Name(), c.key.Peer, err)
-	}
-	return nil
 }
 
 // withdraw cancels the conversation on behalf of its caller. Only the first call has an

@@ -143,8 +143,10 @@ func (h *Handler) finish(last Command) {
 	if err := h.scope.account.shortfall(); err != nil {
 		last = Command{standard.CommandFail, FailureOf(err)}
 	}
-	if cause := h.Cause(); errors.Is(cause, ErrOperator) && codeOf(last.Data) != "" {
-		last = Command{standard.CommandFail, operatorFailure(stoppedCode(stopped), cause)}
+	if codeOf(last.Data) != "" {
+		if cause := h.Cause(); errors.Is(cause, ErrOperator) {
+			last = Command{standard.CommandFail, operatorFailure(stoppedCode(stopped), cause)}
+		}
 	}
 	h.mu.Lock()
 	h.returned = true

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"reflect"
 	"time"
@@ -106,11 +107,30 @@ func NewRequest(e performatives.Envelope) (*performatives.Message, error) {
 // conversation never ran: it is an [*EndError] that wraps the end of ctx, or it wraps
 // [actors.ErrMailboxFull] or [actors.ErrStopped]. Then no method of s is called.
 func (i *InitiatorSide) Begin(ctx context.Context, self actors.Self, s Side) error {
-	i.conversation = newConversation(self, i.codon, machine.Initiator, i.request, s)
-	i.conversation.longLived = i.longLived
-	i.conversation.child = i.child
-	i.conversation.watch = i.watch
-	return i.conversation.begin(ctx)
+	c := newConversation(self, i.codon, machine.Initiator, i.request, s)
+	i.conversation, c.longLived, c.child, c.watch = c, i.longLived, i.child, i.watch
+	if ctx.Err() != nil {
+		c.child.release()
+		return c.abandonError(actors.EndOf(ctx))
+	}
+	if c.child.scope == nil { // else it belongs to work that was taken on
+		if busy := c.actor.Foresee(ctx, self.System(), i.request); busy != nil {
+			return fmt.Errorf("codons: %s with %q: %w", c.machine.Name(), c.key.Peer, busy)
+		}
+	}
+	c.release = context.AfterFunc(ctx, func() {
+		if !errors.Is(ctx.Err(), context.DeadlineExceeded) { // which is the deadline of the conversation
+			// The cause of ctx is read later. It is locked until all that depends on ctx is
+			// cancelled, so that many conversations would wait here.
+			c.withdrawFor(func() error { return actors.EndOf(ctx) }, nil)
+		}
+	})
+	if err := self.Begin(c); err != nil {
+		c.release()
+		c.child.release()
+		return fmt.Errorf("codons: %s with %q: %w", c.machine.Name(), c.key.Peer, err)
+	}
+	return nil
 }
 
 // Watch has fn called after each step of the conversation, with the symbol of the step and the new
@@ -197,7 +217,7 @@ func (i *InitiatorSide) Timer(v *Value, name string, now time.Time) time.Duratio
 	case machine.TimerGrace:
 		return i.options.grace
 	case machine.TimerRetry:
-		wait := i.policy(v.Sent(performatives.ActCancel) != nil).Wait(v.first.ID(), i.retries)
+		wait := i.policy(v.sentOf(performatives.ActCancel) != nil).Wait(v.first.ID(), i.retries)
 		if wait == Never || v.deadline.IsZero() { // v.deadline is that of the current stage: the request's may have passed
 			return wait
 		}

@@ -135,46 +135,36 @@ func (v *Value) compose(f machine.Effect, e *Input, ids stamper) action {
 		if a.message = e.Message.Refuse(v.self, ids.stamp(), performatives.Code(f.Name), ""); a.message != nil {
 			v.keep(a.message)
 		}
-	case machine.EffectArm:
-		a.after = v.side.Timer(v, f.Name, e.At)
-		v.arm(f.Name, e.At, a.after)
-	case machine.EffectDisarm:
-		v.arm(f.Name, e.At, Never)
+	case machine.EffectArm, machine.EffectDisarm:
+		a.after = Never
+		if f.Kind == machine.EffectArm {
+			a.after = v.side.Timer(v, f.Name, e.At)
+		}
+		switch {
+		case f.Name != machine.TimerDeadline:
+		case a.after == Never:
+			v.deadline = time.Time{}
+		default:
+			v.deadline = e.At.Add(a.after)
+		}
 	}
 	return a
 }
 
-// arm records when the deadline timer is due.
-func (v *Value) arm(timer string, now time.Time, after time.Duration) {
-	switch {
-	case timer != machine.TimerDeadline:
-	case after == Never:
-		v.deadline = time.Time{}
-	default:
-		v.deadline = now.Add(after)
-	}
-}
-
 // next returns the next message of this side.
 func (v *Value) next(f machine.Effect, e *Input, ids stamper) (*performatives.Message, error) {
-	if e.misread() && f.Act == performatives.ActNotUnderstood {
-		draft := e.Message.ReplyEnvelope(v.self, ids.stamp(), f.Act, e.Data)
-		v.complete(&draft, f, e)
-		return performatives.New(draft)
-	}
-	payload := v.side.Compose(v, f, e)
-	if e.misread() && f.Act == performatives.ActFailure { // not the message that began the conversation
-		draft := e.Message.ReplyEnvelope(v.self, ids.stamp(), f.Act, payload)
-		v.complete(&draft, f, e)
-		return performatives.New(draft)
-	}
 	if v.at.Role == machine.Initiator && f.Act != performatives.ActCancel && f.Act.ExpectsReply() {
 		v.asked = true
 	}
-	m := v.opening
+	m, payload := v.opening, e.Data
 	v.opening = nil
+	if m == nil && !(e.misread() && f.Act == performatives.ActNotUnderstood) {
+		payload = v.side.Compose(v, f, e)
+	}
 	var draft performatives.Envelope
 	switch {
+	case e.misread() && (f.Act == performatives.ActNotUnderstood || f.Act == performatives.ActFailure): // not the message that began the conversation
+		draft = e.Message.ReplyEnvelope(v.self, ids.stamp(), f.Act, payload)
 	case v.at.Role == machine.Responder:
 		draft = v.answered(f.Act).ReplyEnvelope(v.self, ids.stamp(), f.Act, payload)
 		if draft.Ontology == "" && e.Ontology != "" {

@@ -72,13 +72,15 @@ func openScope(request *performatives.Message, deepest int64) (*scope, error) {
 	return s, nil
 }
 
-// work begins a round of the work, and returns the context of its handler. Code of an earlier
-// round may still use the scope. job is the span of the handler, nil without tracing.
+// work begins a round of the work, and returns the context of its handler, and the function that
+// ends it. Only the first cause counts. Code of an earlier round may still use the scope. job is the
+// span of the handler, nil without tracing.
 func (s *scope) work(h *Handler, deadline time.Time, job *lifecycle.Span) (context.Context, context.CancelCauseFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.handler, s.deadline, s.job, s.closed, s.idle = h, deadline, job, false, nil
-	s.ctx, s.cancel = workContext(h)
+	root, cancel := context.WithCancelCause(context.Background()) //nolint:forbidigo // the root: no context is above it
+	s.ctx, s.cancel = taskContext{root, h}, cancel
 	if err := s.account.shortfall(); err != nil {
 		s.cancel(err) // code of an earlier round has overspent since
 	}

@@ -15,7 +15,7 @@ const MaxTimers = 4
 type timers struct {
 	began time.Time        // of the conversation
 	ring  func()           // called, on a goroutine of its own, when a clock is due
-	due   [MaxTimers]clock // the running clocks, in no order
+	due   [MaxTimers]clock // the n running clocks, that which is due first before the others
 	n     int
 	alarm *time.Timer
 }
@@ -33,7 +33,12 @@ type tick struct{}
 func (t *timers) arm(name string, now time.Time, d time.Duration) {
 	t.disarm(name)
 	at := now.Sub(t.began)
-	t.due[t.n] = clock{name, at + min(d, Never-at)}
+	at += min(d, Never-at)
+	i := t.n
+	for ; i > 0 && t.due[i-1].at > at; i-- {
+		t.due[i] = t.due[i-1]
+	}
+	t.due[i] = clock{name, at}
 	t.n++
 	if t.alarm == nil {
 		t.alarm = time.AfterFunc(max(d, 0), t.ring)
@@ -45,52 +50,35 @@ func (t *timers) arm(name string, now time.Time, d time.Duration) {
 func (t *timers) disarm(name string) {
 	for i := range t.due[:t.n] {
 		if t.due[i].name == name {
-			t.remove(i)
+			t.n--
+			copy(t.due[i:], t.due[i+1:])
 			return
 		}
 	}
 }
 
-func (t *timers) remove(i int) {
-	t.n--
-	t.due[i] = t.due[t.n]
-	t.due[t.n] = clock{}
-}
-
 // expired removes the clock that was due first and returns its name. It returns false when no
 // clock is due.
 func (t *timers) expired(now time.Time) (string, bool) {
-	first := t.earliest()
-	if first < 0 || t.due[first].at > now.Sub(t.began) {
+	first := t.due[0]
+	if t.n == 0 || first.at > now.Sub(t.began) {
 		t.set()
 		return "", false
 	}
-	name := t.due[first].name
-	t.remove(first)
-	return name, true
+	t.disarm(first.name)
+	return first.name, true
 }
 
-// set sets the alarm to the earliest clock.
+// set sets the alarm to the first clock.
 func (t *timers) set() {
-	if first := t.earliest(); first >= 0 {
-		t.alarm.Reset(max(t.due[first].at-time.Since(t.began), 0))
+	if t.n > 0 {
+		t.alarm.Reset(max(t.due[0].at-time.Since(t.began), 0))
 	}
-}
-
-// earliest returns the index of the clock that is due first, or -1.
-func (t *timers) earliest() int {
-	first := -1
-	for i := range t.due[:t.n] {
-		if first < 0 || t.due[i].at < t.due[first].at {
-			first = i
-		}
-	}
-	return first
 }
 
 // stop ends all clocks.
 func (t *timers) stop() {
-	t.due, t.n = [MaxTimers]clock{}, 0
+	t.n = 0
 	if t.alarm != nil {
 		t.alarm.Stop()
 	}

@@ -150,19 +150,32 @@ func TestRequestIsRecognisedAfterManyMessages(t *testing.T) {
 	}
 }
 
-// TestDisarmedDeadlineIsNotListed disarms the deadline by a timer that never runs.
+// TestDisarmedDeadlineIsNotListed disarms the deadline, also by a timer that never runs.
 func TestDisarmedDeadlineIsNotListed(t *testing.T) {
 	v := new(Value)
-	v.set(errand, machine.Initiator, "a", actors.Key{ID: "c"}, aRequest(t), nil, time.Now())
-	v.arm(machine.TimerDeadline, time.Now(), time.Minute)
-	if v.deadline.IsZero() {
-		t.Error("no deadline")
-	}
-	v.arm(machine.TimerDeadline, time.Now(), Never)
-	if !v.deadline.IsZero() {
-		t.Errorf("the deadline is still %v", v.deadline)
+	v.set(errand, machine.Initiator, "a", actors.Key{ID: "c"}, aRequest(t), timing{after: time.Minute}, time.Now())
+	arm, e := machine.Arm(machine.TimerDeadline), &Input{At: time.Now()}
+	for _, disarm := range []func(){
+		func() { v.side = timing{after: Never}; v.compose(arm, e, nil) },
+		func() { v.compose(machine.Disarm(machine.TimerDeadline), e, nil) },
+	} {
+		v.side = timing{after: time.Minute}
+		if v.compose(arm, e, nil); !v.deadline.Equal(e.At.Add(time.Minute)) {
+			t.Errorf("the deadline is %v", v.deadline)
+		}
+		if disarm(); !v.deadline.IsZero() {
+			t.Errorf("the deadline is still %v", v.deadline)
+		}
 	}
 }
+
+// timing is a side whose timers run for that time.
+type timing struct {
+	Side
+	after time.Duration
+}
+
+func (t timing) Timer(*Value, string, time.Time) time.Duration { return t.after }
 
 // limited is an agent with a limit of its own.
 type limited struct{}

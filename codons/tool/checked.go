@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -41,10 +42,12 @@ type checked struct {
 
 // ConsiderTask asks the worker only about a task whose parameters fit.
 func (c checked) ConsiderTask(ctx context.Context, t delegation.Task) delegation.Decision {
-	if len(t.Previous) > 0 || c.own != nil && c.own.Has(t.TaskType) {
+	described := t.Agent.Describe()
+	checks := slices.ContainsFunc(described.Actions, func(a performatives.Action) bool { return len(a.InputSchema) > 0 })
+	if !checks || len(t.Previous) > 0 || c.own != nil && c.own.Has(t.TaskType) {
 		return c.Worker.ConsiderTask(ctx, t)
 	}
-	action, ok := t.Agent.Describe().Action(t.TaskType)
+	action, ok := described.Action(t.TaskType)
 	if !ok || len(action.InputSchema) == 0 {
 		return c.Worker.ConsiderTask(ctx, t)
 	}
