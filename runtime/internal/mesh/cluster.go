@@ -42,7 +42,7 @@ type clustered struct {
 	replica   *directory.Replica
 	outdated  map[performatives.AgentID]struct{}             // folded ids whose registrations may differ from the replica
 	scheduled bool                                           // a call of refresh is under way
-	fetching  bool                                           // fetch is to be called again
+	again     timer                                          // of fetch
 	handed    map[performatives.AgentID]*cluster.Incarnation // the new nodes of agents that were handed over, by folded id, each until the directory has the agent there; until then, this node keeps its entry of the agent
 	burst     int                                            // how many changes there were since the first of a burst; zero: there is none
 }
@@ -170,11 +170,7 @@ func (c *clustered) lose(peer cluster.Incarnation, reason string) {
 	c.listLocked()
 	c.mu.Lock()
 	c.outdateLocked(c.replica.Gone(peer)...)
-	for _, key := range slices.Sorted(maps.Keys(c.handed)) {
-		if *c.handed[key] == peer {
-			c.dropHandedLocked(key)
-		}
-	}
+	c.outdateLocked(slices.Sorted(maps.Keys(c.handed))...) // some to that node
 	c.mu.Unlock()
 	c.endLocked(l, reason == nodeLeft)
 	c.node.handover.Unlock()

@@ -246,7 +246,7 @@ func (c *clustered) wantedLocked(id performatives.AgentID) (w wanted) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	entries := c.replica.Lookup(id)
-	if c.handed[id.Fold()] != nil && len(entries) > 0 && entries[0].Owner != c.self { // the next run is known
+	if to := c.handed[id.Fold()]; to != nil && (c.peers[*to] == nil || len(entries) > 0 && entries[0].Owner != c.self) { // the next run is known, or lost
 		c.dropHandedLocked(id.Fold())
 	}
 	for _, e := range entries {
@@ -283,14 +283,10 @@ func (c *clustered) refreshLocked(id performatives.AgentID) {
 		}
 	}
 	switch {
-	case want.link == nil && a != nil:
-		if a.Placed { // it comes again, at another node
-			c.heard.forget(id)
-			c.node.placer.changed() // it may be a singleton of this one
-		}
-		c.removeLocked(a)
-		return
 	case want.link == nil:
+		if a != nil {
+			c.removeLocked(a)
+		}
 		return
 	case a == nil:
 		if a = c.leadLocked(nil, want); a != nil && a.Placed {
@@ -408,30 +404,20 @@ const fetchAgain = time.Second
 func (c *clustered) fetch(again bool) {
 	c.mu.Lock()
 	missing := c.replica.Missing(again, func(of cluster.Incarnation) bool { return c.linkTo(of) != nil })
-	repeat := len(missing) > 0 && !c.fetching
-	c.fetching = c.fetching || repeat
 	c.mu.Unlock()
 	for _, want := range missing {
 		c.links.Control(want.From, append([]byte{controlFetch}, want.Digest[:]...))
-	}
-	if repeat {
-		c.node.System.AfterFunc(fetchAgain, func() {
-			c.mu.Lock()
-			c.fetching = false
-			c.mu.Unlock()
-			c.fetch(true)
-		})
+		c.again.after(fetchAgain, c.node.System, func() { c.fetch(true) })
 	}
 }
 
 // provide answers a request for a text of capabilities. It has no answer if they have changed
 // since: the other node asks for the new ones.
 func (c *clustered) provide(to cluster.Incarnation, digest []byte) {
-	if len(digest) != len(directory.Digest{}) {
-		return
-	}
+	var of directory.Digest
+	copy(of[:], digest)
 	c.mu.Lock()
-	text, ok := c.replica.Content(directory.Digest(digest))
+	text, ok := c.replica.Content(of)
 	c.mu.Unlock()
 	if ok {
 		c.links.Control(to, append([]byte{controlText}, text...))

@@ -32,12 +32,12 @@ type placer struct {
 	stopOffers context.CancelFunc
 	room       chan struct{} // has one for each agent more that may be offered to others
 	draining   atomic.Bool   // the node hosts no kind any more
+	settles    timer
 
 	mu        sync.Mutex
 	questions uint64 // how many there were to other nodes
 	kinds     map[string]*kind
 	active    map[performatives.AgentID]*activation // by folded id
-	scheduled bool                                  // a call of settle is to come
 }
 
 // activation is one run of a placed agent on this node.
@@ -296,13 +296,21 @@ const settleTime = 500 * time.Millisecond
 
 // changed has the placement compared with the members, soon.
 func (p *placer) changed() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.scheduled || p.draining.Load() || len(p.kinds) == 0 {
-		return
+	if !p.draining.Load() {
+		p.settles.after(settleTime, p.node.System, func() { p.node.System.Work(p.settle) })
 	}
-	p.scheduled = true
-	p.node.System.AfterFunc(settleTime, func() { p.node.System.Work(p.settle) })
+}
+
+// timer calls a function after a while, once, however often it is to do so meanwhile.
+type timer struct{ runs atomic.Bool }
+
+func (t *timer) after(d time.Duration, s *actors.System, fn func()) {
+	if !t.runs.Swap(true) {
+		s.AfterFunc(d, func() {
+			t.runs.Store(false)
+			fn()
+		})
+	}
 }
 
 // placed returns the activations in the order of their ids, and the kinds in that of their names.
@@ -316,9 +324,6 @@ func (p *placer) placed() ([]*activation, []*kind) {
 // settle moves the agents that another node is to run, and activates the singletons that this one
 // is to run.
 func (p *placer) settle() {
-	p.mu.Lock()
-	p.scheduled = false
-	p.mu.Unlock()
 	active, kinds := p.placed()
 	for _, a := range active {
 		if to := p.pick(a.Agent, nil).Link; to != nil && !to.Ended() && !p.leaves(a.Agent) {

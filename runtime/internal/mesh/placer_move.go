@@ -90,10 +90,8 @@ func (p *placer) passivate(a *activation, self actors.Self) {
 		r.ran = false
 		p.keep(a, r)
 		p.node.Events.AgentPassivated(a.Agent)
-	case r.Len() > 0: // messages have come meanwhile
-		p.again(a, r)
 	default:
-		r.Release(p.node.Route)
+		r.Release(p.node.Route) // the messages that have come meanwhile
 		p.remove(a)
 		p.node.Events.AgentPassivated(a.Agent)
 	}

@@ -222,11 +222,8 @@ func (p *placer) handleNote(l *nodeLink, m *performatives.Message) {
 
 // reply sends the answer to a question, again if the link is full.
 func (p *placer) reply(l *nodeLink, answer note) {
-	if p.tell(l, answer) == nil {
-		return
-	}
 	p.node.System.Work(func() {
-		for p.pause(p.ctx, offerAgain) && !l.Ended() && p.tell(l, answer) != nil {
+		for p.tell(l, answer) != nil && !l.Ended() && p.pause(p.ctx, offerAgain) {
 			continue
 		}
 	})

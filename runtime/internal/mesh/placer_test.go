@@ -1326,20 +1326,24 @@ func TestPassiveAgentBegins(t *testing.T) {
 // A node that hears the farewell of another one takes in its part of the directory, and answers
 // behind all that it has sent.
 func TestFarewellOfAnotherNode(t *testing.T) {
-	p, _ := newPlacing(t)
-	links := &sentLinks{}
-	_, n2 := beside(t, p, links)
-	theirs := directory.New(n2.peer)
-	theirs.Put(directory.Entry{Agent: hostEntry("k"), Hidden: true, Hosts: true, Since: 1}, nil)
-	theirs.Put(directory.Entry{Agent: "a", Hidden: true, Since: 1}, nil)
-	p.handleNote(n2, asMessage(t, n2, note{Step: stepLeaves, Number: 7, State: theirs.State()}))
-	if _, known := p.node.System.Find("a"); !known || !n2.leaves.Load() {
-		t.Errorf("its agent is known: %t, it leaves: %t", known, n2.leaves.Load())
-	}
-	h, err := performatives.PayloadAs[note](links.last())
-	if err != nil || h.Step != stepHeard || h.Number != 7 || links.last().Priority() != performatives.Low {
-		t.Errorf("the answer is %+v, of the priority %v: %v", h, links.last().Priority(), err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := newPlacing(t)
+		links := &sentLinks{}
+		_, n2 := beside(t, p, links)
+		theirs := directory.New(n2.peer)
+		theirs.Put(directory.Entry{Agent: hostEntry("k"), Hidden: true, Hosts: true, Since: 1}, nil)
+		theirs.Put(directory.Entry{Agent: "a", Hidden: true, Since: 1}, nil)
+		p.handleNote(n2, asMessage(t, n2, note{Step: stepLeaves, Number: 7, State: theirs.State()}))
+		synctest.Wait()
+		if _, known := p.node.System.Find("a"); !known || !n2.leaves.Load() {
+			t.Errorf("its agent is known: %t, it leaves: %t", known, n2.leaves.Load())
+		}
+		h, err := performatives.PayloadAs[note](links.last())
+		if err != nil || h.Step != stepHeard || h.Number != 7 || links.last().Priority() != performatives.Low {
+			t.Errorf("the answer is %+v, of the priority %v: %v", h, links.last().Priority(), err)
+		}
+		_ = stop(t.Context(), p.node)
+	})
 }
 
 // An agent stays that is to run at a node whose link has just ended: it would begin anew here, as

@@ -240,36 +240,30 @@ func TestMessageBeyondAnUplinkThatHasGone(t *testing.T) {
 	}
 }
 
-// A change has the placement settled once, and not when the node hosts nothing.
+// A change has the placement settled once, and not when the node drains.
 func TestChangeSettlesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, one := range map[string]struct {
 			before func(*placer)
 			want   bool
 		}{
-			"with a kind":    {func(*placer) {}, true},
-			"without a kind": {func(p *placer) { clear(p.kinds) }, false},
-			"as it drains":   {func(p *placer) { p.draining.Store(true) }, false},
+			"with a kind":  {func(*placer) {}, true},
+			"as it drains": {func(p *placer) { p.draining.Store(true) }, false},
 		} {
 			p, _ := newPlacing(t)
 			time.Sleep(settleTime + 1)
 			synctest.Wait() // that of the kind
-			scheduled := func() bool {
-				p.mu.Lock()
-				defer p.mu.Unlock()
-				return p.scheduled
-			}
 			p.mu.Lock()
 			one.before(p)
 			p.mu.Unlock()
 			p.changed()
 			p.changed()
-			if scheduled() != one.want {
+			if p.settles.runs.Load() != one.want {
 				t.Errorf("%s: it is to be settled: %t", name, !one.want)
 			}
 			time.Sleep(settleTime + 1)
 			synctest.Wait()
-			if scheduled() {
+			if p.settles.runs.Load() {
 				t.Errorf("%s: it has not been settled", name)
 			}
 			_ = stop(t.Context(), p.node)
