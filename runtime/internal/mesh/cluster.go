@@ -138,7 +138,7 @@ func (c *clustered) join(m cluster.Member) {
 
 // addLocked begins an epoch of the agents of a node.
 func (c *clustered) addLocked(peer cluster.Incarnation) {
-	l := &nodeLink{node: c.node, cluster: c, peer: peer, asked: make(map[uint64]chan note)}
+	l := &nodeLink{node: c.node, cluster: c, peer: peer, asked: make(map[performatives.AgentID]chan note)}
 	if before := c.peers[peer]; before != nil {
 		l.again, l.metBefore = true, before.metBefore || before.met.Load()
 	}

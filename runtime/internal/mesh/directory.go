@@ -339,7 +339,7 @@ func (c *clustered) contestLocked(ours *actors.Registration, w wanted) {
 	if run := c.node.placer.runOf(ours.ID()); run.Since != 0 && w.entry.Placed {
 		switch {
 		case run.followed(w.entry): // which has yet to go
-		case run.Offered && w.entry.Continues(run.Entry): // that node has taken it, and says so soon
+		case run.leaving && w.entry.Continues(run.Entry): // that node has taken it, and says so soon
 		case run.Compare(w.entry) > 0:
 			log.Warn("another node has activated the agent before, and this activation stops")
 			c.node.Events.AgentContested(ours.ID(), w.link.peer.Name, true)

@@ -33,8 +33,8 @@ type nodeLink struct {
 	loss      actors.Loss             // the loss of its agents; guarded by Mesh.handover, and valid once the link has ended
 	lost      []performatives.AgentID // the agents whose conversations were told of the loss, folded and sorted; valid once the link has ended
 
-	agents sync.Map             // the *nodeAgents of the directory, by folded id; it changes with Mesh.handover
-	asked  map[uint64]chan note // by number, the questions to the node whose answers have not come; guarded by placer.mu
+	agents sync.Map                            // the *nodeAgents of the directory, by folded id; it changes with Mesh.handover
+	asked  map[performatives.AgentID]chan note // by the agent, the questions to the node whose answers have not come; guarded by placer.mu
 
 	differ atomic.Pointer[[]string] // sorted; the codons of which the two nodes have different versions; nil until they have met
 }

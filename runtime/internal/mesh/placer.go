@@ -34,10 +34,9 @@ type placer struct {
 	draining   atomic.Bool   // the node hosts no kind any more
 	settles    timer
 
-	mu        sync.Mutex
-	questions uint64 // how many there were to other nodes
-	kinds     map[string]*kind
-	active    map[performatives.AgentID]*activation // by folded id
+	mu     sync.Mutex
+	kinds  map[string]*kind
+	active map[performatives.AgentID]*activation // by folded id
 }
 
 // activation is one run of a placed agent on this node.
@@ -48,13 +47,12 @@ type activation struct {
 	run
 	passive *retired      // nil for an agent that runs or starts
 	busy    chan struct{} // not nil while the agent starts or leaves; closed when it has, could not, or stays
-	leaving bool          // it leaves this node, or its memory
 }
 
 // run is the activation of an agent on this node. The zero value is that of any other agent.
 type run struct {
 	directory.Entry                 // its number is Since, greater than that of each earlier run of the id; First is not zero
-	Offered         bool            // see [route.Run]
+	leaving         bool            // it leaves this node, or its memory
 	before          directory.Entry // of the run of another node that this one has followed; it may stand for a while
 }
 

@@ -82,6 +82,7 @@ func (p *placer) passivate(a *activation, self actors.Self) {
 	switch {
 	case errors.Is(err, actors.ErrNotQuiet):
 		p.free(a)
+		p.node.cluster.agentChanged(a.Agent) // another node may have begun the next run meanwhile
 		p.watchIdle(a, self)
 	case err != nil:
 	case !r.ran: // it has left memory meanwhile

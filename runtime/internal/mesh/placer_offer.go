@@ -18,7 +18,7 @@ import (
 // note is what nodes tell each other about placement.
 type note struct {
 	Step       step                  `json:"step"`
-	Number     uint64                `json:"offer,omitempty"` // of the question, by the node that asks; an answer has that of its question
+	Number     uint64                `json:"offer,omitempty"` // of a question of a node of an earlier version, which knows the answer by it
 	Agent      performatives.AgentID `json:"agent,omitempty"`
 	Activation uint64                `json:"activation,omitempty"` // of the run that has ended where the agent is offered
 	First      uint64                `json:"first,omitempty"`      // of the runs that this one has continued
@@ -96,11 +96,8 @@ func (p *placer) offerAround(ctx context.Context, a *activation, r retired) (*no
 			return nil, nil
 		case to == nil:
 			return nil, err
-		case to != nil && !to.Ended(): // else its next link is listed in a moment
-			p.setOffered(a, true)
-			answer := await(ctx, p.node.System, p.ask(to, h))
-			p.setOffered(a, answer.Step == stepTaken) // then until the agent is forgotten here
-			switch answer.Step {                      //nolint:exhaustive // any other one is a refusal
+		case !to.Ended(): // else its next link is listed in a moment
+			switch answer := await(ctx, p.node.System, p.ask(to, h)); answer.Step { //nolint:exhaustive // any other one is a refusal
 			case stepTaken:
 				return to, nil
 			case unanswered:
@@ -139,23 +136,16 @@ func await[T any](ctx context.Context, s *actors.System, done <-chan T) (v T) {
 	return v
 }
 
-func (p *placer) setOffered(a *activation, offered bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	a.Offered = offered
-}
-
-// ask sends a node a note, and returns a channel for one answer: that of the node, stepRefused if
-// the note does not leave this node, or unanswered if the link ends before.
+// ask sends a node a note, one about an agent at a time. It returns a channel for one answer: that
+// of the node, stepRefused if the note does not leave this node, or unanswered if the link ends
+// before.
 func (p *placer) ask(l *nodeLink, h note) <-chan note {
 	answer := make(chan note, 1)
 	p.mu.Lock()
-	p.questions++
-	h.Number = p.questions
-	l.asked[h.Number] = answer
+	l.asked[h.Agent] = answer
 	p.mu.Unlock()
 	if err := p.tell(l, h); err != nil {
-		p.answered(l, note{Step: stepRefused, Number: h.Number, Reason: err.Error()})
+		p.answered(l, note{Step: stepRefused, Agent: h.Agent, Reason: err.Error()})
 	}
 	return answer
 }
@@ -164,8 +154,8 @@ func (p *placer) ask(l *nodeLink, h note) <-chan note {
 func (p *placer) answered(l *nodeLink, h note) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if answer := l.asked[h.Number]; answer != nil {
-		delete(l.asked, h.Number)
+	if answer := l.asked[h.Agent]; answer != nil {
+		delete(l.asked, h.Agent)
 		answer <- h
 	}
 }
@@ -174,8 +164,8 @@ func (p *placer) answered(l *nodeLink, h note) {
 func (p *placer) unanswered(l *nodeLink) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, number := range slices.Sorted(maps.Keys(l.asked)) {
-		l.asked[number] <- note{Step: unanswered}
+	for _, agent := range slices.Sorted(maps.Keys(l.asked)) {
+		l.asked[agent] <- note{Step: unanswered}
 	}
 	clear(l.asked)
 }

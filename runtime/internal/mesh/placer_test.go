@@ -133,15 +133,7 @@ type sentLinks struct {
 
 	mu      sync.Mutex
 	sent    []string
-	message *performatives.Message         // the latest
-	numbers map[cluster.Incarnation]uint64 // of the latest notes
-}
-
-// numberTo returns the number of the latest question to a node.
-func (l *sentLinks) numberTo(peer cluster.Incarnation) uint64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.numbers[peer]
+	message *performatives.Message // the latest
 }
 
 // last returns the message that was sent last.
@@ -172,10 +164,7 @@ func (l *sentLinks) Send(peer cluster.Incarnation, m *performatives.Message) err
 	if l.gone {
 		return errNodeGone
 	}
-	if l.numbers == nil {
-		l.numbers = make(map[cluster.Incarnation]uint64)
-	}
-	l.numbers[peer], l.message = h.Number, m
+	l.message = m
 	if l.sent = append(l.sent, peer.Name+" "+string(h.Step)); h.Step == stepOffer && l.offered != nil {
 		l.offered(peer, h)
 	}
@@ -223,7 +212,7 @@ func TestFarewell(t *testing.T) {
 		hears := func(i int, want ...string) {
 			t.Helper()
 			l := c.peers[nodes[i]]
-			p.handleNote(l, asMessage(t, l, note{Step: stepHeard, Number: links.numberTo(nodes[i])}))
+			p.handleNote(l, asMessage(t, l, note{Step: stepHeard}))
 			if sent := links.all(); !slices.Equal(sent, want) {
 				t.Errorf("when %s has answered, it has sent %q, want %q", nodes[i].Name, sent, want)
 			}
@@ -247,7 +236,7 @@ func TestFarewell(t *testing.T) {
 		links.mu.Unlock()
 		join(6)
 		l := c.peers[nodes[2]]
-		p.handleNote(l, asMessage(t, l, note{Step: stepHeard, Number: links.numberTo(nodes[2])}))
+		p.handleNote(l, asMessage(t, l, note{Step: stepHeard}))
 		<-done
 		if waited := time.Since(began); waited != 0 {
 			t.Errorf("it has waited for %v", waited)
@@ -307,7 +296,7 @@ func TestEntryOfAnAgentThatIsHandedOver(t *testing.T) {
 		p, _ := newPlacing(t)
 		c, peer := newClustered(p.node), cluster.Incarnation{Name: "n2", Epoch: 1}
 		links := &sentLinks{offered: func(_ cluster.Incarnation, h note) {
-			go p.answered(c.peers[peer], note{Step: stepTaken, Number: h.Number, Agent: h.Agent})
+			go p.answered(c.peers[peer], note{Step: stepTaken, Agent: h.Agent})
 		}}
 		c.links, c.members = links, aloneMembership{cluster.Member{Incarnation: c.self}}
 		p.node.cluster = c
@@ -354,7 +343,7 @@ func TestEntryOfAnAgentThatIsHandedOver(t *testing.T) {
 			done <- err
 		default:
 		}
-		p.answered(c.peers[peer], note{Step: stepHeard, Number: links.numberTo(peer)})
+		p.answered(c.peers[peer], note{Step: stepHeard})
 		if err := <-done; err != nil || time.Since(began) != handedPause {
 			t.Errorf("it has waited for %v: %v", time.Since(began), err)
 		}
@@ -540,21 +529,21 @@ func TestQuestion(t *testing.T) {
 	c.addLocked(gone)
 	other := c.peers[gone]
 	var asked *nodeLink
-	answer := func(l *nodeLink, less uint64, s step) {
-		p.handleNote(l, asMessage(t, l, note{Step: s, Number: p.questions - less, Agent: "k/a", Reason: "no"}))
+	answer := func(l *nodeLink, about performatives.AgentID, s step) {
+		p.handleNote(l, asMessage(t, l, note{Step: s, Agent: about, Reason: "no"}))
 	}
 	for name, one := range map[string]struct {
 		happens func()
 		want    []step
 	}{
 		"nothing":                         {func() {}, nil},
-		"an answer":                       {func() { answer(asked, 0, stepTaken) }, []step{stepTaken}},
-		"a refusal":                       {func() { answer(asked, 0, stepRefused) }, []step{stepRefused}},
-		"it was heard":                    {func() { answer(asked, 0, stepHeard) }, []step{stepHeard}},
-		"two, of which the first counts":  {func() { answer(asked, 0, stepTaken); answer(asked, 0, stepRefused); p.unanswered(asked) }, []step{stepTaken}},
-		"that of another run of the node": {func() { answer(other, 0, stepTaken) }, nil},
-		"that to an earlier question":     {func() { answer(asked, 1, stepTaken) }, nil},
-		"an unknown answer":               {func() { answer(asked, 0, "later") }, []step{"later"}},
+		"an answer":                       {func() { answer(asked, "k/a", stepTaken) }, []step{stepTaken}},
+		"a refusal":                       {func() { answer(asked, "k/a", stepRefused) }, []step{stepRefused}},
+		"it was heard":                    {func() { answer(asked, "k/a", stepHeard) }, []step{stepHeard}},
+		"two, of which the first counts":  {func() { answer(asked, "k/a", stepTaken); answer(asked, "k/a", stepRefused); p.unanswered(asked) }, []step{stepTaken}},
+		"that of another run of the node": {func() { answer(other, "k/a", stepTaken) }, nil},
+		"that to another question":        {func() { answer(asked, "k/b", stepTaken) }, nil},
+		"an unknown answer":               {func() { answer(asked, "k/a", "later") }, []step{"later"}},
 		"its link begins anew":            {func() { linkHandler{c}.Lost(asked.peer) }, []step{unanswered}},
 		"the node is lost":                {func() { c.lose(asked.peer, "failed") }, []step{unanswered}},
 		"another one is":                  {func() { p.unanswered(other) }, nil},
@@ -570,7 +559,7 @@ func TestQuestion(t *testing.T) {
 			c.addLocked(n2.peer)
 		}
 		asked = c.peers[n2.peer]
-		p.ask(asked, note{Step: stepOffer, Agent: "k/a"}) // an earlier one
+		p.ask(asked, note{Step: stepOffer, Agent: "k/b"}) // another one
 		got, letters := p.ask(asked, note{Step: stepOffer, Agent: "k/a"}), p.node.System.Counts().DeadLetters
 		one.happens()
 		var steps []step
@@ -610,13 +599,13 @@ func TestAnswerAtTheEndOfItsTime(t *testing.T) {
 	links := &sentLinks{}
 	_, n2 := beside(t, p, links)
 	links.offered = func(_ cluster.Incarnation, h note) {
-		n2.asked[h.Number] <- note{Step: stepTaken} // has room for one
+		n2.asked[h.Agent] <- note{Step: stepTaken} // has room for one
 	}
 	a, r := &activation{kind: k, run: run{Entry: directory.Entry{Agent: "k/a"}}}, reserved(t, p, "k/other", 0)
 	over, end := context.WithCancel(t.Context())
 	end()
 	for range 100 {
-		if to, err := p.offerAround(over, a, r); to != n2 || err != nil || !a.Offered {
+		if to, err := p.offerAround(over, a, r); to != n2 || err != nil {
 			t.Fatalf("it is taken: %t: %v", to != nil, err)
 		}
 	}
@@ -633,7 +622,7 @@ func TestTakenBeforeItsAnswer(t *testing.T) {
 			p.node.Events = contested
 			r := reserved(t, p, "k/a", 0)
 			p.mu.Lock()
-			p.active["k/a"] = &activation{kind: k, run: run{Entry: directory.Entry{Agent: "k/a", Placed: true, Since: 7, First: 5}, Offered: true}}
+			p.active["k/a"] = &activation{kind: k, run: run{Entry: directory.Entry{Agent: "k/a", Placed: true, Since: 7, First: 5}, leaving: true}}
 			p.mu.Unlock()
 			theirs := directory.New(n2.peer)
 			theirs.Put(directory.Entry{Agent: hostEntry("k"), Hidden: true, Hosts: true, Since: 1}, nil)
@@ -855,7 +844,7 @@ func TestOfferWaitsForTheNextLink(t *testing.T) {
 		p.active[a.Agent] = a
 		p.mu.Unlock()
 		links.offered = func(to cluster.Incarnation, h note) {
-			go p.answered(c.linkTo(to), note{Step: stepTaken, Number: h.Number, Agent: h.Agent})
+			go p.answered(c.linkTo(to), note{Step: stepTaken, Agent: h.Agent})
 		}
 		n2.beginLossLocked()
 		r := reserved(t, p, "k/other", 0)
@@ -892,7 +881,7 @@ func TestNodeJoinsAgain(t *testing.T) {
 		if c.linkTo(n2) != l {
 			t.Error("the node has another link")
 		}
-		p.answered(c.linkTo(n2), note{Step: stepHeard, Number: 1})
+		p.answered(c.linkTo(n2), note{Step: stepHeard})
 		if h := <-answer; h.Step != stepHeard {
 			t.Errorf("answered: %+v", h)
 		}
@@ -1239,11 +1228,40 @@ func TestPassivatedOnce(t *testing.T) {
 
 // leavings calls a function when an agent is about to leave.
 type leavings struct {
-	unheard
+	*contests
 	call func()
 }
 
 func (l leavings) AgentMoving(performatives.AgentID) { l.call() }
+
+// The next run of an agent at another node, which was heard of while the agent was to leave memory, is
+// a rival of one that stays.
+func TestRivalOfAnAgentThatStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := newPlacing(t)
+		a, self := activated(t, p) // which has just got a message
+		c, n2 := beside(t, p, &sentLinks{})
+		contested := &contests{}
+		theirs := directory.New(n2.peer)
+		theirs.Put(directory.Entry{Agent: hostEntry("k"), Hidden: true, Hosts: true, Since: 1}, nil)
+		theirs.Put(directory.Entry{Agent: "k/a", Hidden: true, Placed: true, Since: a.Since + 1, First: a.First}, nil)
+		p.node.Events = leavings{contested, sync.OnceFunc(func() {
+			c.Merge(theirs.State())
+			synctest.Wait()
+			if contested.n.Load() > 0 {
+				t.Error("it is a rival of one that leaves")
+			}
+		})}
+		c.members = aloneMembership{cluster.Member{Incarnation: c.self}}
+		c.begin()
+		p.passivate(a, self)
+		synctest.Wait()
+		if contested.n.Load() == 0 {
+			t.Error("it is no rival")
+		}
+		_ = stop(t.Context(), p.node)
+	})
+}
 
 // A message that comes while an agent is to leave memory, in which it is not, begins its next run.
 func TestPassivatedOnceMeetsAMessage(t *testing.T) {
@@ -1256,7 +1274,7 @@ func TestPassivatedOnceMeetsAMessage(t *testing.T) {
 		}
 		synctest.Wait()
 		p.passivate(a, self)
-		p.node.Events = leavings{call: func() {
+		p.node.Events = leavings{new(contests), func() {
 			if err := p.node.Route(act(t, "next", performatives.ActInform, toPlaced)); err != nil {
 				t.Error(err)
 			}
@@ -1462,12 +1480,9 @@ func TestOfferAround(t *testing.T) {
 					if offers++; h.Agent != id || h.Activation != 7 || h.First != 5 || !h.Ran || string(h.State) != "state" {
 						t.Errorf("it offers %+v", h)
 					}
-					if !p.runOf(id).Offered {
-						t.Error("it is not known as offered while the other node has not answered")
-					}
 					if len(left) > 0 {
 						answer := left[0]
-						answer.Number, answer.Agent = h.Number, h.Agent
+						answer.Agent = h.Agent
 						left = left[1:]
 						go p.answered(n2, answer)
 					}
@@ -1483,9 +1498,6 @@ func TestOfferAround(t *testing.T) {
 				}
 				if text := fmt.Sprint(err); (err == nil) != (one.err == "") || !strings.Contains(text, one.err) && err != nil {
 					t.Errorf("the error is %s, want %q", text, one.err)
-				}
-				if run := p.runOf(id); run.Offered != (one.takes && one.err == "") {
-					t.Errorf("the run is %+v", run)
 				}
 				r.Release(func(*performatives.Message) error { return nil })
 				_ = stop(t.Context(), p.node)

@@ -264,7 +264,7 @@ func (v view) HandedTo(id performatives.AgentID) (route.Link, bool) {
 // Run implements [route.View].
 func (v view) Run(id performatives.AgentID) route.Run {
 	r := v.n.placer.runOf(id)
-	return route.Run{Number: r.Since, Offered: r.Offered}
+	return route.Run{Number: r.Since, Leaves: r.leaving}
 }
 
 // Uplink implements [route.View].

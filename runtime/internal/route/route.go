@@ -42,8 +42,8 @@ type Host struct {
 
 // Run is the run of a placed agent on this node. The zero value says that there is none.
 type Run struct {
-	Number  uint64
-	Offered bool // to another node, which has not answered, or has taken it
+	Number uint64
+	Leaves bool // it is about to end: another node may have begun the next one
 }
 
 // View is what the node knows. The ids may be in any spelling. The methods are safe for concurrent
@@ -223,7 +223,7 @@ func hear(v View, m *performatives.Message, from Link, waited time.Duration) (le
 	run := v.Run(sender) // before the directory, which an agent that moves leaves first
 	// It is of an earlier run, which that node has handed over, or of the next one, of which that
 	// node has yet to tell.
-	if m.Activation() != 0 && m.Activation() < run.Number || m.Activation() > run.Number && run.Offered {
+	if m.Activation() != 0 && m.Activation() < run.Number || m.Activation() > run.Number && run.Leaves {
 		return false, d
 	}
 	if from.Leads(sender) {

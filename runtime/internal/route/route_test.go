@@ -251,9 +251,9 @@ func TestDecideSender(t *testing.T) {
 		want       string
 	}{
 		"an earlier run":                 {1, Run{Number: 2}, "deliver"},
-		"the next run, which was taken":  {3, Run{Number: 2, Offered: true}, "deliver"},
+		"the next run, which was taken":  {3, Run{Number: 2, Leaves: true}, "deliver"},
 		"the next run, which it has not": {3, Run{Number: 2}, `refuse forbidden an agent "asker" runs on the node n1, too`},
-		"the same run":                   {2, Run{Number: 2, Offered: true}, `refuse forbidden an agent "asker" runs on the node n1, too`},
+		"the same run":                   {2, Run{Number: 2, Leaves: true}, `refuse forbidden an agent "asker" runs on the node n1, too`},
 	} {
 		m := answer.message(t)
 		m.Activate(c.activation)
