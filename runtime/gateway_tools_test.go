@@ -68,7 +68,7 @@ func TestGatewayToolsOfSeveralAgents(t *testing.T) {
 		{"", "lab.weigh", `-32602 mcp_payload.params.name: several agents have "weigh": want one of lab/one.weigh, lab/two.weigh`},
 		{"", "Nobody.debug_code", `-32601 there is no action "Nobody.debug_code"`},
 		{"lab", "Eddy.delegate", `-32601 there is no action "Eddy.delegate"`},
-		{"tools", "nothing", `-32003 there is no agent and no namespace "tools"`},
+		{"tools", "nothing", `-32003 there is no agent "tools"`},
 	} {
 		p.ask(fmt.Sprint(i), tt.namespace, "tools/call", fmt.Sprintf(`{"name":%q}`, tt.tool))
 		if got := outcomeOf(p, fmt.Sprint(i)); !strings.HasPrefix(got, tt.want) {
@@ -82,8 +82,8 @@ func TestGatewayToolsOfSeveralAgents(t *testing.T) {
 		{"Jules", "x.debug_code", "debug_code of Jules"},
 		{"system", "x.delegate", "delegate of Eddy"},
 		{"system", "x.debug_code", "-32602 mcp_payload.method" + several},
-		{"", "nobody.delegate", `-32003 there is no agent and no namespace "nobody"`},
-		{"tools", "nobody.delegate", `-32003 there is no agent and no namespace "tools"`},
+		{"", "nobody.delegate", `-32003 there is no agent "nobody"`},
+		{"tools", "nobody.delegate", `-32003 there is no agent "tools"`},
 	} {
 		p.ask(fmt.Sprint(100+i), tt.namespace, tt.method, "{}")
 		if got := outcomeOf(p, fmt.Sprint(100+i)); !strings.HasPrefix(got, tt.want) {

@@ -61,7 +61,7 @@ func New(o Options) (*Node, error) {
 	n.relay = relay.New(n.system, o.codons(), n.mesh.LinkOf, n.mesh.ActivatesHere)
 	n.sessions = sessions.New(sessions.Host{
 		System: n.system, Chain: n.chain, Relay: n.relay, Handover: &n.handover,
-		Knows: n.mesh.Knows, Stopped: n.mesh.Stopped, Changed: n.mesh.AgentChanged,
+		Knows: n.mesh.Knows, Changed: n.mesh.AgentChanged,
 		Report: n.reportOf, Members: func() any { return n.listMembers() },
 	})
 	links, _ := PeerOptions{MaxOpen: 1 << 20, MaxBytes: 1 << 30}.withDefaults() // these are valid

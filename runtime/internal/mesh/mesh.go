@@ -99,12 +99,6 @@ func (n *Mesh) LinkOf(id performatives.AgentID) *relay.Link {
 	return n.Sessions.Uplink().Link()
 }
 
-// Stopped is the refusal of a message for an agent that is not there any more: it has stopped, or
-// its node cannot be reached.
-func (n *Mesh) Stopped(id performatives.AgentID) *performatives.Refusal {
-	return performatives.Refused(performatives.CodeStopped, view{n}.Unreachable(id))
-}
-
 // AgentChanged tells the other nodes that an agent of this node has started, has announced its
 // capabilities or has stopped. It tells the node beyond the uplink, too. An agent that has stopped
 // is forgotten, unless it moves. It is OnChange of the node's [actors.Options]: the links must miss

@@ -34,7 +34,7 @@ func newLoggingMesh(t *testing.T, log slog.Handler) *Mesh {
 	}
 	r := relay.New(system, library.Codons(), n.LinkOf, n.ActivatesHere)
 	n.Begin(Host{
-		System: system, Relay: r, Sessions: sessions.New(sessions.Host{System: system, Relay: r, Knows: n.Knows, Stopped: n.Stopped}), Events: unheard{},
+		System: system, Relay: r, Sessions: sessions.New(sessions.Host{System: system, Relay: r, Knows: n.Knows}), Events: unheard{},
 		Limits: relay.Limits{Open: 1 << 20, Bytes: 1 << 30, Grace: time.Second, Patience: time.Minute},
 	})
 	return n

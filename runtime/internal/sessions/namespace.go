@@ -40,13 +40,7 @@ func (p *Peers) serveNamespace(l *link, from *Agent, m *performatives.Message) e
 		}
 	}
 	if !p.coversAll(m.Receiver()) && !p.hasOthers(m.Receiver(), from.id) {
-		if p.node.Uplink().Connected() {
-			return l.Deliver(m, from.id)
-		}
-		if p.node.System.HasRun(m.Receiver()) {
-			return p.node.Relay.Refuse(m, p.node.Stopped(m.Receiver()))
-		}
-		return p.node.Relay.Refuse(m, performatives.Refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent and no namespace %q", m.Receiver())))
+		return l.Deliver(m, from.id) // it may be beyond an uplink, and else nobody is there
 	}
 	switch m.Performative() { //nolint:exhaustive // other acts are refused below
 	case performatives.ActQueryCapabilities:
@@ -96,10 +90,7 @@ const maxShownTools = 16
 // Tools returns names of tools of an agent or a namespace that an agent of the peer may call. It
 // implements [wire.ToolHandler].
 func (p *Peers) Tools(s *wire.Session, asker, of performatives.AgentID) (names []string) {
-	if p.coversAll(of) {
-		of = ""
-	}
-	all := namespace.Union(p.node.Catalog.Members(of), func(a *namespace.Agent) bool { return s.MayCall(asker, a.ID()) }, false)
+	all := namespace.Union(p.node.Catalog.Members(p.scope(of)), func(a *namespace.Agent) bool { return s.MayCall(asker, a.ID()) }, false)
 	for _, a := range all.Actions[:min(len(all.Actions), maxNamedTools)] {
 		names = append(names, a.Name)
 	}
@@ -154,10 +145,16 @@ func (p *Peers) hasOthers(name, than performatives.AgentID) bool {
 	return slices.ContainsFunc(p.node.Catalog.Members(name), func(a *namespace.Agent) bool { return !a.Is(than) })
 }
 
-// coversAll reports whether the namespace contains all agents. The empty name does.
-func (p *Peers) coversAll(name performatives.AgentID) bool {
-	return name == "" || p.reserved(name.Fold())
+// scope returns the name of a namespace, which is empty for one that contains all agents.
+func (p *Peers) scope(name performatives.AgentID) performatives.AgentID {
+	if p.reserved(name.Fold()) {
+		return ""
+	}
+	return name
 }
+
+// coversAll reports whether the namespace contains all agents. The empty name does.
+func (p *Peers) coversAll(name performatives.AgentID) bool { return p.scope(name) == "" }
 
 // answerQueryCapabilities replies with the capabilities of the namespace's agents, except the
 // sender, each action with its schemas. From a namespace that contains all agents, the reply has
@@ -173,10 +170,9 @@ func (p *Peers) answerQueryCapabilities(l *link, m *performatives.Message, sende
 		if q.Type == performatives.QuerySummary && !q.Each && !l.session.Restricted() {
 			return p.reply(l, m, performatives.ActInformCapabilities, p.node.Catalog.Summary(sender))
 		}
-		name = ""
 		seen = func(a *namespace.Agent) bool { return !a.Is(sender) && l.session.MayCall(sender, a.ID()) }
 	}
-	all := namespace.Union(p.node.Catalog.Members(name), seen, q.Each)
+	all := namespace.Union(p.node.Catalog.Members(p.scope(name)), seen, q.Each)
 	answer := performatives.InformCapabilities{Capabilities: &all}
 	if q.Type != performatives.QuerySummary {
 		if answer, err = all.Answer(q); err != nil {
@@ -273,10 +269,7 @@ type shown struct {
 
 // watch has the session told when the list changes that m asks for.
 func (p *Peers) watch(l *link, from *Agent, m *performatives.Message) {
-	s := shown{m.Receiver().Fold(), from, m}
-	if p.coversAll(s.of) {
-		s.of = ""
-	}
+	s := shown{p.scope(m.Receiver().Fold()), from, m}
 	p.node.shownLock.Lock()
 	defer p.node.shownLock.Unlock()
 	lists := slices.DeleteFunc(slices.Clone(p.node.shown[l]), func(o shown) bool { return o.of == s.of && o.by == from })
@@ -419,10 +412,7 @@ func (p *Peers) answerQueryRef(l *link, m *performatives.Message, sender perform
 	case q.Reference == referenceMembers && p.coversAll(m.Receiver()):
 		list = p.node.Members()
 	default:
-		of := m.Receiver()
-		if p.coversAll(of) {
-			of = ""
-		}
+		of := p.scope(m.Receiver())
 		for _, a := range p.node.Catalog.Members(of) {
 			if a.Has(q.Reference) && !a.Is(sender) && (of != "" || l.session.Permits(m, a.ID())) {
 				return l.DeliverAs(m, a.ID(), sender, false)

@@ -32,7 +32,6 @@ type Host struct {
 	Handover *sync.Mutex // held while agents of sessions and of other nodes come and go
 
 	Knows   func(performatives.AgentID) bool                              // whether the node has a way to an agent, without the uplink
-	Stopped func(performatives.AgentID) *performatives.Refusal            // of a message for an agent that is not there any more
 	Changed func(performatives.AgentID)                                   // tells other nodes of an agent of a session
 	Report  func(performatives.QueryCapabilities) (health any, only bool) // the health that a query reports; only says that it has no other purpose
 	Members func() any                                                    // the nodes of the cluster, for the namespace system

@@ -224,7 +224,7 @@ func (u *Uplink) Receive(s *wire.Session, m *performatives.Message) error {
 	_, own := u.node.System.Find(m.Sender())
 	switch {
 	case to != "" && !here && u.node.System.HasRun(to):
-		return u.node.Relay.Refuse(m, u.node.Stopped(to))
+		return u.node.Relay.Refuse(m, performatives.Refused(performatives.CodeStopped, ""))
 	case to != "" && !here:
 		return u.node.Relay.Refuse(m, performatives.Refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %q", to)))
 	case own:
