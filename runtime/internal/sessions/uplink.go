@@ -1,7 +1,6 @@
 package sessions
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -219,17 +218,11 @@ func (u *Uplink) Receive(s *wire.Session, m *performatives.Message) error {
 	l.Receiving.Lock()
 	defer l.Receiving.Unlock()
 	worker := u.node.Relay.WorkerOf(m.Sender(), m, routed)
-	to := cmp.Or(worker, m.Receiver())
-	here := u.node.Knows(to)
 	_, own := u.node.System.Find(m.Sender())
 	switch {
-	case to != "" && !here && u.node.System.HasRun(to):
-		return u.node.Relay.Refuse(m, performatives.Refused(performatives.CodeStopped, ""))
-	case to != "" && !here:
-		return u.node.Relay.Refuse(m, performatives.Refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %q", to)))
 	case own:
 		return u.node.Relay.Refuse(m, performatives.Refused(performatives.CodeForbidden, "an agent with the id of the sender runs on the receiving node"))
-	case to == "":
+	case worker == "" && m.Receiver() == "":
 		return u.node.System.Pass(m)
 	case worker != "":
 		return l.DeliverAs(m, worker, m.Sender(), false)
