@@ -11,7 +11,6 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/internal/namespace"
 	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
-	"github.com/ribosome-agents/ribosome/wire"
 )
 
 // errReplaced is the refusal of a message over a session whose agents another session has taken
@@ -148,13 +147,8 @@ func (p *Peers) hosted(id performatives.AgentID) bool {
 	if !ok {
 		return false
 	}
-	switch a := r.Destination().(type) {
-	case *Agent:
-		return false
-	case Elsewhere:
-		return !a.Moves()
-	}
-	return true
+	elsewhere, ok := r.Destination().(Elsewhere)
+	return r.Destination() == nil || ok && !elsewhere.Moves()
 }
 
 // reserved reports whether no peer may speak under that name, because it is the name of a
@@ -167,13 +161,6 @@ func (p *Peers) reserved(id performatives.AgentID) bool {
 func (p *Peers) isService(id performatives.AgentID) bool {
 	_, is := p.services.Load(id)
 	return is
-}
-
-// reserve adds the services in the dialects of a session to the reserved names.
-func (p *Peers) reserve(s *wire.Session) {
-	for _, name := range s.Services() {
-		p.services.Store(name.Fold(), true)
-	}
 }
 
 // End ends the link of the agent's session. It is called with Host.Handover.

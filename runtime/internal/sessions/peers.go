@@ -127,9 +127,11 @@ func (l *link) introduces(m *performatives.Message) bool {
 	return err == nil && q.Capabilities != nil
 }
 
-// Opened attaches a link to a new session.
+// Opened attaches a link to a new session, and reserves the names of the services in its dialects.
 func (p *Peers) Opened(s *wire.Session) {
-	p.reserve(s)
+	for _, name := range s.Services() {
+		p.services.Store(name.Fold(), true)
+	}
 	s.SetValue(newLink(p, s))
 }
 
