@@ -14,26 +14,6 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// refused notes that a copy of a message to the agent behind the session has not arrived, for the
-// reason of that code. It returns the name by which the sender knows the worker, and reports
-// whether the sender waits in a record, and is to be told.
-func (r *Relay) refused(p passage, code performatives.Code) (voice performatives.AgentID, waits bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	t := r.findLocked(p)
-	if t == nil || t.tombstone || t.asked.ID() != p.message.ID() {
-		return "", false
-	}
-	voice = t.voice()
-	switch {
-	case t.copyRefused(code):
-		r.tombstoneLocked(t) // the peer may have got it all the same
-	case code == performatives.CodeDisconnected: // the record ends with its link, which tells the sender
-		return "", false
-	}
-	return voice, true
-}
-
 // The reasons for the end of what a lost agent has asked or works on.
 var (
 	Disconnected = performatives.Failure{ErrorCode: performatives.CodeDisconnected, ErrorText: "the agent disconnected"}

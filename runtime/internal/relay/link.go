@@ -190,24 +190,19 @@ func (l *Link) Redirect(m *performatives.Message) bool {
 	return d != nil && d.Via() != l && d.Via().out.Send(d.Labelled(m)) == nil
 }
 
-// refuseCopy tells the sender of a request that a copy has not arrived. It reports false if the
-// sender does not wait for a reply.
+// refuseCopy tells the sender of a request that a copy has not arrived, as if the peer had. It
+// reports false if the sender does not wait for a reply, or if the peer has disconnected: the copy
+// may have arrived, and the record or the conversation loses the peer now.
 func (l *Link) refuseCopy(m *performatives.Message, why *performatives.Refusal) bool {
-	s, asker := l.relay.system, l.relay.partyOf(m.Sender())
-	voice, recorded := l.relay.refused(passage{message: m, from: asker, to: party{m.Receiver(), l}}, why.Code)
-	switch {
-	case recorded && asker.via != nil: // past the records, which have noted the refusal
-		s.RecordRefusal(m, why)
-		if refusal := m.RefuseCopy(voice, s.Stamp(), why); refusal != nil {
-			l.relay.deliverWithRetry([]ending{{refusal, asker}}, true)
-		}
-	case !recorded && why.Code == performatives.CodeDisconnected: // it may have arrived, and the conversation loses its peer now
-		return false
-	case recorded, s.Conversing(m.Sender(), m.ConversationID(), m.Receiver()), s.AccountsFor(m):
-		s.RefuseCopy(m.Receiver(), m, why)
-	default:
+	s := l.relay.system
+	_, recorded := l.relay.recordOf(m, party{id: m.Sender()}, party{m.Receiver(), l})
+	waits := recorded || s.Conversing(m.Sender(), m.ConversationID(), m.Receiver()) || s.AccountsFor(m)
+	refusal := m.RefuseCopy(m.Receiver(), s.Stamp(), why)
+	if !waits || refusal == nil || why.Code == performatives.CodeDisconnected {
 		return false
 	}
+	s.RecordRefusal(m, why)
+	_ = l.Deliver(refusal, m.Receiver()) // Deliver counts what fails
 	return true
 }
 
