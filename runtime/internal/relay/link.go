@@ -144,10 +144,7 @@ func (l *Link) SendTo(
 	case err == nil && unsent != nil: // its record was ended meanwhile: the sender was told so
 		_ = l.relay.Refuse(m, unsent)
 	case err != nil && m.Protocol() != "" && errors.Is(err, performatives.CodeInvalidPayload):
-		// The sender gets the error, but a conversation whose last message it was has ended.
-		if s := l.substitute(m, err); s != nil {
-			_ = l.SendTo(s, from, to, form) // the error is that the link has ended, and with it the conversation
-		}
+		l.relay.substitute(m, err) // the sender gets the error, but a conversation whose last message it was has ended
 	}
 	return err
 }
@@ -174,12 +171,7 @@ func (l *Link) Undelivered(m *performatives.Message, why *performatives.Refusal)
 	}
 	s.DeadLetter(string(m.Receiver()), m, why.Code)
 	if why.Code == performatives.CodeInvalidPayload {
-		if s := l.substitute(m, why); s != nil {
-			if l.kind == Session {
-				s = s.Readdressed(s.Sender(), s.Receiver().Name())
-			}
-			_ = l.out.Send(s) // the error is that the session has ended
-		}
+		l.relay.substitute(m, why)
 	}
 }
 
@@ -206,18 +198,20 @@ func (l *Link) refuseCopy(m *performatives.Message, why *performatives.Refusal) 
 	return true
 }
 
-// substitute returns a FAILURE in place of a reply that cannot be encoded or is too long: the peer
-// waits for one. It returns nil for a message that does not end a conversation.
-func (l *Link) substitute(m *performatives.Message, why error) *performatives.Message {
+// substitute sends a FAILURE in place of a reply that cannot be encoded or is too long: the peer
+// waits for one. It does nothing for a message that does not end a conversation.
+func (r *Relay) substitute(m *performatives.Message, why error) {
 	goesOn := []performatives.Performative{performatives.ActTaskAccept, performatives.ActAgree, performatives.ActStatusUpdate, performatives.ActFailure}
 	if m.InReplyTo() == "" || slices.Contains(goesOn, m.Performative()) {
-		return nil
+		return
 	}
-	s := l.relay.system.Stamp()
-	failure, _ := performatives.New(performatives.Envelope{ // the error is an invalid stamp
+	s := r.system.Stamp()
+	failure, err := performatives.New(performatives.Envelope{
 		ID: s.ID, Timestamp: s.Time, Sender: m.Sender(), Receiver: m.Receiver(), ConversationID: m.ConversationID(),
 		Protocol: m.Protocol(), InReplyTo: m.InReplyTo(), Priority: m.Priority(), Ontology: performatives.OntologyExecutionFailure,
 		Payload: performatives.Failure{ErrorCode: performatives.CodeFailed, ErrorText: wire.AsRefusal(why).Text},
 	})
-	return failure
+	if err == nil { // the error is an invalid stamp
+		_ = r.system.Route(failure) // the error is that the link has ended, and with it the conversation
+	}
 }
