@@ -180,10 +180,11 @@ func (s *Sealer) fresh(c claims, now time.Time) error {
 		return refused(performatives.CodeSealExpired, "the payload was sealed before the agent began, which cannot know whether it has come before")
 	}
 	key, after := s.seen.Key(string(c.Message.Sender.Fold()), c.ID), until.Add(1) // it is accepted at until, too
-	switch _, result := s.seen.Add(key, expiring.NoOwner, struct{}{}, now, after); {
-	case result == expiring.Known:
+	switch _, result := s.seen.Add(key, expiring.NoOwner, struct{}{}, now, after); result {
+	case expiring.Added:
+	case expiring.Known:
 		return refused(performatives.CodeReplayed, "")
-	case result == expiring.Full:
+	case expiring.Full:
 		return refused(performatives.CodeBusy, "%d sealed payloads are remembered until they expire, and there is no room for more", s.opts.MaxSeen)
 	}
 	return nil
