@@ -7,7 +7,7 @@
 //
 // It promises that a change of the directory is in the next answer. A change costs what the changed
 // agent offers, and the text of a block of agents. No agent is listed before the first question.
-// Watchers are told of changes in bursts.
+// The function that [New] gets is told of changes in bursts.
 //
-// It may call the actor system. It imports no other room.
+// It may call the actor system, and that function. It imports no other room.
 package namespace

@@ -7,8 +7,8 @@
 // agent which comes from another node has brought its requests. It owns the uplink: an id that is
 // unknown here is beyond it.
 //
-// An agent has a lock for the answers that wait, and the uplink one for its session. No call leaves
-// the package while they are held. A session of the uplink has one for the introductions of agents.
+// An agent has a lock for the answers that wait, the uplink one for its session, and the lists of
+// actions that peers watch have one. No call leaves the package while they are held. A session of the uplink has one for the introductions of agents.
 // The lock that is held while an id goes to another session or node belongs to the node, because
 // the links between nodes take it, too: see [Host]. It is taken before the locks of links and
 // records.
