@@ -163,8 +163,8 @@ func (c *Chain) refuse(l *link, from Origin, m *performatives.Message, err error
 	return r
 }
 
-// check checks a middleware's change of a message, and a payload that was changed as text. The error
-// wraps no refusal: it is a fault.
+// check checks a middleware's change of a message, and a payload that was changed as text. The
+// error wraps no refusal: it is a fault.
 func check(m, next *performatives.Message) error {
 	switch next {
 	case m:

@@ -8,10 +8,10 @@
 // unknown here is beyond it.
 //
 // An agent has a lock for the answers that wait, the uplink one for its session, and the lists of
-// actions that peers watch have one. No call leaves the package while they are held. A session of the uplink has one for the introductions of agents.
-// The lock that is held while an id goes to another session or node belongs to the node, because
-// the links between nodes take it, too: see [Host]. It is taken before the locks of links and
-// records.
+// actions that peers watch have one. No call leaves the package while they are held. A session of
+// the uplink has one for the introductions of agents. The lock that is held while an id goes to
+// another session or node belongs to the node, because the links between nodes take it, too: see
+// [Host]. It is taken before the locks of links and records.
 //
 // It promises that an id has one owner: a session that claims it replaces the one before, whose
 // messages were all passed on by then. The answers to what the agent has asked follow it. A message

@@ -187,8 +187,9 @@ func (p *Peers) answerQueryCapabilities(l *link, m *performatives.Message, sende
 const MemberRegistration = "agent_registration"
 
 // workersOn returns the first agent of a namespace that has the task's action, if there is one, and
-// all of them for a task whose sender names none: see [Peers.workers]. The member required_capabilities of a task has names that choose its worker in
-// place of the type of the task (addenda §9).
+// all of them for a task whose sender names none: see [Peers.workers]. The member
+// required_capabilities of a task has names that choose its worker in place of the type of the task
+// (addenda §9).
 func (p *Peers) workersOn(l *link, sender performatives.AgentID, m *performatives.Message, task performatives.TaskRequest) []performatives.AgentID {
 	action, wanted := task.TaskType, []string{}
 	if json.Unmarshal(task.Extra["required_capabilities"], &wanted) != nil { // it is the application's own, or absent
