@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -21,8 +20,8 @@ import (
 // agentChanged publishes that an agent of this node has started, has announced its capabilities or
 // has stopped.
 func (c *clustered) agentChanged(id performatives.AgentID) {
-	if !c.hasBegun() {
-		return // the others will get the whole state
+	if !c.hasBegun() || namesHosts(id) {
+		return // the others will get the whole state, and not know an agent of such an id
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -198,7 +197,7 @@ const strangerTime = 5 * time.Second
 // outdateLocked has the registrations of agents compared with the replica, soon.
 func (c *clustered) outdateLocked(ids ...performatives.AgentID) {
 	for _, id := range ids {
-		if strings.HasSuffix(string(id), placement.Separator) { // the hosts of a kind
+		if namesHosts(id) {
 			c.node.placer.changed()
 			kind := placement.KindOf(id)
 			c.node.System.Work(func() { c.node.Events.KindHosts(kind, c.node.Hosts(kind)) })

@@ -3,6 +3,7 @@ package mesh
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -65,9 +66,14 @@ func (n *Mesh) hasLabels(labels map[string]string) bool {
 }
 
 // hostEntry is the id of the entry of the directory by which a node says that it hosts a kind. No
-// agent of a kind has it.
+// agent of a kind has it, and any other that has it is known to its own node alone.
 func hostEntry(kind string) performatives.AgentID {
 	return performatives.AgentID(kind + placement.Separator)
+}
+
+// namesHosts reports whether an id is that of a [hostEntry].
+func namesHosts(id performatives.AgentID) bool {
+	return strings.HasSuffix(string(id), placement.Separator)
 }
 
 // hosting tells the other nodes that this one hosts a kind, or does not any more.

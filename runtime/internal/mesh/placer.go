@@ -97,7 +97,7 @@ func (p *placer) pick(id performatives.AgentID, except *nodeLink) (at route.Host
 	name := placement.KindOf(id)
 	k, here := p.kindOf(id)
 	hosts := p.hosts(name)
-	if k == nil && len(hosts) == 0 || k != nil && k.Singleton != (id.Fold() == performatives.AgentID(name)) {
+	if k == nil && len(hosts) == 0 || k != nil && k.Singleton != (id.Fold() == performatives.AgentID(name)) || namesHosts(id) {
 		return at
 	}
 	maps.DeleteFunc(hosts, func(_ string, l *nodeLink) bool { return l != nil && except != nil && l.peer == except.peer })

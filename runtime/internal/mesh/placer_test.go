@@ -1412,6 +1412,27 @@ func TestKindOfANodeThatDrains(t *testing.T) {
 	}
 }
 
+// The id by which a node says that it hosts a kind is that of no agent of the kind. An agent that was
+// spawned with it is not told to other nodes, in the place of that.
+func TestIDOfTheHosts(t *testing.T) {
+	p, k := newPlacing(t)
+	c := newClustered(p.node)
+	c.links, c.members, p.node.cluster = &sentLinks{}, aloneMembership{cluster.Member{Incarnation: c.self}}, c
+	c.begin()
+	c.hosting("k", true)
+	if err := p.node.Route(act(t, "q", performatives.ActInform, func(e *performatives.Envelope) { e.Receiver = "K/" })); !errors.Is(err, performatives.CodeUnknownAgent) {
+		t.Errorf("a message to it: %v", err)
+	}
+	self, err := p.node.System.Spawn(t.Context(), actors.Spec{ID: "K/", New: func() actors.Agent { return k.New("K/") }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.node.AgentChanged(self.ID())
+	if entries := c.replica.Lookup("k/"); len(entries) != 1 || !entries[0].Hosts {
+		t.Errorf("the entries of the hosts are %+v", entries)
+	}
+}
+
 // The ids of requests go along with an agent whose state leaves them at least half of a message, and
 // not with one whose state is longer, which might not fit beside them.
 func TestIDsYieldToTheState(t *testing.T) {
