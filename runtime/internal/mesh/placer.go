@@ -224,14 +224,19 @@ func (p *placer) start(a *activation, r retired) {
 	})
 }
 
-// remove forgets an activation. That of a singleton may be for this node again.
+// remove forgets an activation, which is busy with its end.
 func (p *placer) remove(a *activation) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.active[a.Agent.Fold()] == a {
-		delete(p.active, a.Agent.Fold())
+		p.forgetLocked(a)
 	}
 	a.freeLocked()
+}
+
+// forgetLocked forgets an activation. That of a singleton may be for this node again.
+func (p *placer) forgetLocked(a *activation) {
+	delete(p.active, a.Agent.Fold())
 	if a.kind.Singleton {
 		p.retryLater()
 	}
@@ -263,12 +268,8 @@ func (p *placer) agentStopped(id performatives.AgentID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	a := p.active[id.Fold()]
-	if _, here := p.node.System.Find(id); here || a == nil || a.leaving {
-		return
-	}
-	delete(p.active, id.Fold())
-	if a.kind.Singleton {
-		p.retryLater()
+	if _, here := p.node.System.Find(id); !here && a != nil && !a.leaving {
+		p.forgetLocked(a)
 	}
 }
 

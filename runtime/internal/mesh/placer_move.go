@@ -112,27 +112,22 @@ func (p *placer) keep(a *activation, r retired) {
 func (p *placer) wake(a *activation) {
 	p.mu.Lock()
 	r := a.passive
-	if r == nil || a.leaving {
-		p.mu.Unlock()
-		return
+	wakes := r != nil && !a.leaving
+	if wakes {
+		a.busy = make(chan struct{})
 	}
-	a.busy = make(chan struct{})
-	a.renewLocked()
 	p.mu.Unlock()
-	p.start(a, *r)
+	if wakes {
+		p.again(a, *r)
+	}
 }
 
-// again starts an agent that was about to leave.
+// again begins the next run of an agent on this node, which is busy with that.
 func (p *placer) again(a *activation, r retired) {
 	p.mu.Lock()
-	a.renewLocked()
+	a.Since, a.passive, a.leaving = numberAfter(a.Since), nil, false
 	p.mu.Unlock()
 	p.start(a, r)
-}
-
-// renewLocked begins the next run of an agent on the same node.
-func (a *activation) renewLocked() {
-	a.Since, a.passive, a.leaving = numberAfter(a.Since), nil, false
 }
 
 // move hands an agent over to the node that is to run it. The conversations of the agent may go on

@@ -458,14 +458,12 @@ func TestFormerRun(t *testing.T) {
 // The next run of an agent on the same node has a later number and is of the same line.
 func TestNumbersOfTheNextRun(t *testing.T) {
 	p, k := newPlacing(t)
-	_, a, err := p.reserve(k, "k/a", directory.Entry{})
+	v, a, err := p.reserve(k, "k/a", directory.Entry{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	before := p.runOf("k/a")
-	p.mu.Lock()
-	a.renewLocked()
-	p.mu.Unlock()
+	p.again(a, retired{Reservation: v})
 	next := p.runOf("k/a")
 	if next.Since <= before.Since || next.First != before.First {
 		t.Errorf("the next run is %+v, want a later one in the line of %+v", next, before)
