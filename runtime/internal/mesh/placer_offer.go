@@ -128,8 +128,9 @@ func await[T any](ctx context.Context, s *actors.System, done <-chan T) (v T) {
 	select {
 	case v = <-done:
 	case <-ctx.Done():
-		if len(done) > 0 { // it has come as well
-			v = <-done
+		select {
+		case v = <-done: // it has come as well
+		default:
 		}
 	}
 	turn()

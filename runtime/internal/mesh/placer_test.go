@@ -109,6 +109,26 @@ func TestAwaitAtTheEndOfItsTime(t *testing.T) {
 	}
 }
 
+// Of those that wait for one value, all go on at the end of their time, although one of them has got
+// the value.
+func TestAwaitWithOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := newPlacing(t)
+		over, end := context.WithCancel(t.Context())
+		end()
+		for range 50_000 {
+			one := make(chan struct{}, 1)
+			one <- struct{}{}
+			var waiting sync.WaitGroup
+			for range 8 {
+				waiting.Go(func() { await(over, p.node.System, one) })
+			}
+			waiting.Wait()
+		}
+		_ = stop(t.Context(), p.node)
+	})
+}
+
 // A node that has handed nothing over, and knows no other, leaves at once.
 func TestFarewellToNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
