@@ -1382,6 +1382,51 @@ func TestFarewellOfAnotherNode(t *testing.T) {
 	})
 }
 
+// The entry of an agent that was handed over does not stand when the node that has taken it is lost.
+func TestHandedToANodeThatIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := newPlacing(t)
+		c, n2 := beside(t, p, &sentLinks{})
+		c.replica.Put(directory.Entry{Agent: "k/a", Hidden: true, Placed: true, Since: 1, First: 1}, nil)
+		c.handOver("k/a", n2.peer)
+		c.lose(n2.peer, "failed")
+		synctest.Wait()
+		if _, handed := (view{p.node}).HandedTo("k/a"); handed || len(c.replica.Lookup("k/a")) > 0 {
+			t.Errorf("it is handed over: %t, its entries are %+v", handed, c.replica.Lookup("k/a"))
+		}
+		_ = stop(t.Context(), p.node)
+	})
+}
+
+// An agent that leaves already is not moved once more when it stays after all.
+func TestSettleLeavesAloneWhatLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := newPlacing(t)
+		beside(t, p, &sentLinks{})
+		p.draining.Store(false)
+		id := performatives.AgentID("k/0")
+		for i := 0; p.pick(id, nil).Link == nil; i++ {
+			id = performatives.AgentID(fmt.Sprint("k/", i))
+		}
+		if err := p.activate(id, nil); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		a := p.active[id]
+		if !p.leave(t.Context(), a) {
+			t.Fatal("it does not leave")
+		}
+		p.settle()
+		synctest.Wait()
+		p.free(a)
+		synctest.Wait()
+		if p.leaves(id) {
+			t.Error("it is moved")
+		}
+		_ = stop(t.Context(), p.node)
+	})
+}
+
 // An agent stays that is to run at a node whose link has just ended: it would begin anew here, as
 // that node does not get the offer.
 func TestNoMoveOverALinkThatHasEnded(t *testing.T) {
@@ -1426,6 +1471,13 @@ func TestKindOfANodeThatDrains(t *testing.T) {
 		c.mu.Unlock()
 		if _, hosts := p.kindOf("late/a"); hosts == drains || told == drains {
 			t.Errorf("it drains %t, hosts the kind %t, and has said so %t", drains, hosts, told)
+		}
+		p.drain()
+		c.mu.Lock()
+		told = len(c.replica.Lookup(hostEntry("late"))) > 0
+		c.mu.Unlock()
+		if told {
+			t.Error("it drains, and has not said so")
 		}
 	}
 }
