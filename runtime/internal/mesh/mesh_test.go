@@ -24,11 +24,15 @@ func newMesh(t *testing.T) *Mesh {
 // newLoggingMesh is newMesh with the handler of the node's log.
 func newLoggingMesh(t *testing.T, log slog.Handler) *Mesh {
 	t.Helper()
+	return newMeshOf(t, actors.Options{Logger: slog.New(log)})
+}
+
+// newMeshOf is newMesh with some options of the actor system.
+func newMeshOf(t *testing.T, o actors.Options) *Mesh {
+	t.Helper()
 	n := New(new(sync.Mutex), route.Decide)
-	system, err := actors.NewSystem(actors.Options{
-		Node: "n1", Remote: n, Logger: slog.New(log), OnChange: n.AgentChanged,
-		OnAbandon: func(m *performatives.Message) { n.Relay.Abandon(m) },
-	})
+	o.Node, o.Remote, o.OnChange, o.OnAbandon = "n1", n, n.AgentChanged, func(m *performatives.Message) { n.Relay.Abandon(m) }
+	system, err := actors.NewSystem(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,18 +87,18 @@ func (p *placer) passivate(a *activation, self actors.Self) {
 	case err != nil:
 	case !r.ran: // it has left memory meanwhile
 		p.keep(a, r)
-	case r.state != nil:
+	case r.state != nil, r.Len() > 0: // or messages have come meanwhile: they stay in their order
 		r.ran = false
 		p.keep(a, r)
 		p.node.Events.AgentPassivated(a.Agent)
 	default:
-		r.Release(p.node.Route) // the messages that have come meanwhile
+		r.Release(p.node.Route)
 		p.remove(a)
 		p.node.Events.AgentPassivated(a.Agent)
 	}
 }
 
-// keep keeps the state of an agent until its next message.
+// keep keeps an agent that has left memory, with its state, until its next message.
 func (p *placer) keep(a *activation, r retired) {
 	p.mu.Lock()
 	a.passive = &r

@@ -1307,6 +1307,64 @@ func TestPassivatedOnceMeetsAMessage(t *testing.T) {
 	})
 }
 
+// stopping is an agent that calls a function when it stops, and passes on what it receives.
+type stopping struct {
+	listening
+	stops func()
+}
+
+func (s stopping) Stop(*actors.Context) { s.stops() }
+
+// Messages that come while an agent leaves memory are handled in their order, also those that come
+// when its id is given back.
+func TestMessagesOfAnAgentThatLeavesMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n *Mesh
+		send := func(id performatives.MessageID) {
+			if err := n.Route(act(t, id, performatives.ActInform, toPlaced)); err != nil {
+				t.Error(err)
+			}
+		}
+		var left atomic.Bool
+		last := sync.OnceFunc(func() { send("last") })
+		n = newMeshOf(t, actors.Options{OnList: func(id performatives.AgentID) {
+			if _, here := n.System.Find(id); left.Load() && !here {
+				last()
+			}
+		}})
+		heard := make(chan *performatives.Message, 4)
+		stops := sync.OnceFunc(func() {
+			send("first")
+			send("second")
+			left.Store(true)
+		})
+		of := Kind{New: func(performatives.AgentID) actors.Agent { return stopping{listening{heard: heard}, stops} }, Idle: time.Hour, MoveTime: time.Minute}
+		if err := n.Register("k", of); err != nil {
+			t.Fatal(err)
+		}
+		a, self := activated(t, n.placer)
+		if err := self.Quiet(func(bool) {}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		n.placer.passivate(a, self)
+		synctest.Wait()
+		if !left.Load() {
+			t.Error("it has not left")
+		}
+		last() // its id was kept
+		synctest.Wait()
+		var ids []performatives.MessageID
+		for range len(heard) {
+			ids = append(ids, (<-heard).ID())
+		}
+		if want := []performatives.MessageID{"m", "first", "second", "last"}; !slices.Equal(ids, want) {
+			t.Errorf("it has handled %v, want %v", ids, want)
+		}
+		_ = stop(t.Context(), n)
+	})
+}
+
 // An agent that has come out of memory begins its next run with a message, once it does not leave
 // any more. It does not leave while it starts.
 func TestPassiveAgentBegins(t *testing.T) {
