@@ -54,39 +54,13 @@ type cell struct {
 	taken    *takenOn                   // nil for an agent that was not spawned by a [Reservation]
 	retiring atomic.Pointer[retirement] // nil before [System.Retire]
 
-	losses            *peersLost // the first of those whose marks have not all been received
-	openConversations openSet
-	live              atomic.Int32              // conversations whose last turn is not over
-	working           atomic.Int32              // handlers that run, also those that have outlived a restart
-	stops             atomic.Pointer[actor.PID] // the child for which the engine waits; nil where it waits for no conversation
+	losses  *peersLost                // the first of those whose marks have not all been received
+	live    atomic.Int32              // conversations whose last turn is not over
+	working atomic.Int32              // handlers that run, also those that have outlived a restart
+	stops   atomic.Pointer[actor.PID] // the child for which the engine waits; nil where it waits for no conversation
 
 	knownPeers atomic.Pointer[knownPeers] // nil before the first; outlives restarts
 	locals     atomic.Pointer[sync.Map]   // nil before the first; outlives restarts
-}
-
-// Receive handles one message of the engine.
-func (c *cell) Receive(ctx actor.Context) {
-	switch m := ctx.Message().(type) {
-	case *performatives.Message:
-		c.receive(ctx, m)
-	case command:
-		m.run(c, ctx)
-	case *actor.Started:
-		c.start(ctx)
-	case *actor.Restarting:
-		c.stopAgent(ctx)
-		c.unwatch(ctx)
-		c.stopConversations(ctx)
-		c.reset()
-	case *actor.Stopping:
-		c.stop(ctx)
-	case *actor.Stopped:
-		c.sys.agentStopped(c)
-	case *actor.Terminated:
-		c.terminated(m)
-	default:
-		c.sys.deadLetter(string(c.id), m, performatives.CodeUnexpectedAct)
-	}
 }
 
 // receive opens a message, publishes its receipt and handles it.
@@ -130,7 +104,7 @@ func (c *cell) dispatch(ctx actor.Context, m *performatives.Message) {
 	if pending := c.requests.Load(); pending != nil && pending.resolve(m) {
 		return
 	}
-	if e := forMessage(c.conversations, m); e != nil {
+	if e := forMessage(&c.conversations, m); e != nil {
 		e.conversation.Actor().deliver(m)
 		return
 	}
@@ -297,14 +271,10 @@ func (c *cell) open(conversation Conversation, first *performatives.Message, urg
 			e.weight = first.Weight()
 		}
 	}
-	if c.conversations == nil {
-		c.conversations = make(conversations)
-	}
 	c.conversations.add(e)
 	for l := c.losses; l != nil; l = l.next {
 		l.opened(e, bandOf(conversation, first))
 	}
-	c.openConversations.add(conversation)
 	if !e.longLived {
 		c.finite++
 	}
@@ -323,7 +293,6 @@ func bandOf(conversation Conversation, first *performatives.Message) int {
 func (c *cell) untrack(k Key) *entry {
 	e := c.conversations.remove(k)
 	if e != nil {
-		c.openConversations.remove(e.conversation)
 		if !e.longLived {
 			c.finite--
 		}
@@ -454,20 +423,16 @@ func (c *cell) stopAgent(ctx actor.Context) {
 // them ends in a terminal state of its table and leaves a tombstone as usual.
 func (c *cell) reset() {
 	c.uncountConversations()
-	c.openConversations.clear()
-	c.agent, c.running, c.conversations, c.responders, c.watchers, c.removals = nil, false, nil, nil, nil, nil
+	c.conversations.clear()
+	c.agent, c.running, c.responders, c.watchers, c.removals = nil, false, nil, nil, nil
 	c.finite = 0
 	c.guards = nil
 }
 
 // uncountConversations subtracts all open conversations from the gauges.
 func (c *cell) uncountConversations() {
-	for id, e := range c.conversations {
-		for ; e != nil; e = e.next {
-			if e.key.ID == id { // aliases are not counted
-				c.sys.count(e, -1)
-			}
-		}
+	for e := range c.conversations.all {
+		c.sys.count(e, -1)
 	}
 }
 

@@ -1,7 +1,9 @@
 package actors
 
 import (
+	"iter"
 	"slices"
+	"sync"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -83,33 +85,39 @@ type entry struct {
 
 func (e *entry) is(k Key) bool { return e.key.Initiator == k.Initiator && e.key.Peer.Is(k.Peer) }
 
-// conversations is an index of one agent's conversations by id.
-type conversations map[performatives.ConversationID]*entry
+// conversations is the index of one agent's open conversations by id. Only the agent's actor changes
+// it, with mu held, and reads it without; other goroutines hold mu. The zero value is empty.
+type conversations struct {
+	mu   sync.Mutex
+	byID map[performatives.ConversationID]*entry
+}
 
-func (cs conversations) add(e *entry) {
-	e.next = cs[e.key.ID]
-	cs[e.key.ID] = e
+func (cs *conversations) add(e *entry) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if cs.byID == nil {
+		cs.byID = make(map[performatives.ConversationID]*entry)
+	}
+	e.next = cs.byID[e.key.ID]
+	cs.byID[e.key.ID] = e
 }
 
 // addAlias adds the id ref for the conversation with key k.
-func (cs conversations) addAlias(k Key, ref performatives.ConversationID) {
+func (cs *conversations) addAlias(k Key, ref performatives.ConversationID) {
 	e := cs.find(k)
 	if e == nil || ref == k.ID || slices.Contains(e.aliases, ref) {
 		return
 	}
 	e.aliases = append(e.aliases, ref)
-	cs.index(e, ref)
-}
-
-// index adds e under a further id.
-func (cs conversations) index(e *entry, ref performatives.ConversationID) {
 	alias := *e
-	alias.next = cs[ref]
-	cs[ref] = &alias
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	alias.next = cs.byID[ref]
+	cs.byID[ref] = &alias
 }
 
-func (cs conversations) find(k Key) *entry {
-	for e := cs[k.ID]; e != nil; e = e.next {
+func (cs *conversations) find(k Key) *entry {
+	for e := cs.byID[k.ID]; e != nil; e = e.next {
 		if e.is(k) {
 			return e
 		}
@@ -119,19 +127,21 @@ func (cs conversations) find(k Key) *entry {
 
 // remove removes and returns the conversation with key k, with its aliases. It returns
 // nil when there is none.
-func (cs conversations) remove(k Key) *entry {
-	e := cs.unlink(k)
+func (cs *conversations) remove(k Key) *entry {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	e := cs.unlinkLocked(k)
 	if e != nil {
 		for _, ref := range e.aliases {
-			cs.unlink(Key{ref, k.Peer, k.Initiator})
+			cs.unlinkLocked(Key{ref, k.Peer, k.Initiator})
 		}
 	}
 	return e
 }
 
-func (cs conversations) unlink(k Key) *entry {
+func (cs *conversations) unlinkLocked(k Key) *entry {
 	var previous *entry
-	for e := cs[k.ID]; e != nil; previous, e = e, e.next {
+	for e := cs.byID[k.ID]; e != nil; previous, e = e, e.next {
 		if !e.is(k) {
 			continue
 		}
@@ -139,9 +149,9 @@ func (cs conversations) unlink(k Key) *entry {
 		case previous != nil:
 			previous.next = e.next
 		case e.next != nil:
-			cs[k.ID] = e.next
+			cs.byID[k.ID] = e.next
 		default:
-			delete(cs, k.ID)
+			delete(cs.byID, k.ID)
 		}
 		e.next = nil // a conversation that its caller still has keeps no other
 		return e
@@ -149,7 +159,35 @@ func (cs conversations) unlink(k Key) *entry {
 	return nil
 }
 
-func (conversations) withSelf(e *entry) bool { return e.withSelf }
+func (cs *conversations) clear() {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cs.byID = nil // a map does not shrink
+}
+
+// all yields each conversation once, in no order.
+func (cs *conversations) all(yield func(*entry) bool) {
+	for id := range cs.byID {
+		for e := range cs.named(id) {
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// named yields the conversations that have an id, and none that has it as an alias.
+func (cs *conversations) named(id performatives.ConversationID) iter.Seq[*entry] {
+	return func(yield func(*entry) bool) {
+		for e := cs.byID[id]; e != nil; e = e.next {
+			if e.key.ID == id && !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+func (*conversations) withSelf(e *entry) bool { return e.withSelf }
 
 // keyed is an index of conversations, open or ended, by their keys.
 type keyed[E any] interface {

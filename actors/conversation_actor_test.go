@@ -595,12 +595,12 @@ func TestFifo(t *testing.T) {
 
 // A conversation that its caller still has keeps no other conversation of the same id.
 func TestRemovedConversationKeepsNoOther(t *testing.T) {
-	all := make(conversations)
+	all := new(conversations)
 	first, second := Key{ID: "c", Peer: "a"}, Key{ID: "c", Peer: "b"}
 	all.add(&entry{key: first})
 	all.add(&entry{key: second})
 	if e := all.remove(second); e == nil || e.next != nil || all.find(first) == nil {
-		t.Errorf("removed %+v of %v", e, all)
+		t.Errorf("removed %+v of %v", e, all.byID)
 	}
 }
 

@@ -38,7 +38,7 @@ func (c *cell) stopConversations(ctx actor.Context) {
 	if c.stops.Load() == nil { // no restart waits already
 		c.stops.Store(ctx.Spawn(stopsProps))
 	}
-	for _, conversation := range c.openConversations.list() {
+	for _, conversation := range c.conversations.list() {
 		conversation.Actor().requestStop()
 	}
 	if c.live.Load() == 0 {

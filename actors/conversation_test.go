@@ -6,7 +6,7 @@ import "testing"
 func TestConversationsOfOneID(t *testing.T) {
 	keys := []Key{{ID: "c", Peer: "x"}, {ID: "c", Peer: "y"}, {ID: "c", Peer: "x", Initiator: true}}
 	for removed := range keys {
-		cs := conversations{}
+		cs := new(conversations)
 		for _, k := range keys {
 			cs.add(&entry{key: k})
 		}
@@ -25,7 +25,7 @@ func TestConversationsOfOneID(t *testing.T) {
 // alias.
 func TestConversationAliases(t *testing.T) {
 	first, second := Key{ID: "c1", Peer: "x"}, Key{ID: "c2", Peer: "y"}
-	cs := conversations{}
+	cs := new(conversations)
 	cs.add(&entry{key: first})
 	cs.add(&entry{key: second})
 	cs.addAlias(Key{ID: "none"}, "m")
@@ -45,7 +45,7 @@ func TestConversationAliases(t *testing.T) {
 		t.Errorf("the alias of the other conversation finds %v", e)
 	}
 	cs.remove(second)
-	if len(cs) != 0 {
-		t.Errorf("%d ids are left in the index", len(cs))
+	if len(cs.byID) != 0 {
+		t.Errorf("%d ids are left in the index", len(cs.byID))
 	}
 }

@@ -116,12 +116,33 @@ type agentActor struct {
 	cell *cell // nil between a restart and the next message
 }
 
-// Receive passes one message of the engine to the cell.
+// Receive handles one message of the engine.
 func (i *agentActor) Receive(ctx actor.Context) {
 	if i.cell == nil {
 		i.cell = i.sys.cellOf(ctx.Self())
 	}
-	i.cell.Receive(ctx)
+	c := i.cell
+	switch m := ctx.Message().(type) {
+	case *performatives.Message:
+		c.receive(ctx, m)
+	case command:
+		m.run(c, ctx)
+	case *actor.Started:
+		c.start(ctx)
+	case *actor.Restarting:
+		c.stopAgent(ctx)
+		c.unwatch(ctx)
+		c.stopConversations(ctx)
+		c.reset()
+	case *actor.Stopping:
+		c.stop(ctx)
+	case *actor.Stopped:
+		c.sys.agentStopped(c)
+	case *actor.Terminated:
+		c.terminated(m)
+	default:
+		c.sys.deadLetter(string(c.id), m, performatives.CodeUnexpectedAct)
+	}
 }
 
 // stopDirective is a [Decider] that always stops the child.

@@ -85,7 +85,7 @@ func (s *System) losePeers(loss peersLost, peers []performatives.AgentID) {
 		for id := range lost {
 			Self{c}.Forget(id)
 		}
-		if c.openConversations.hasPeer(lost) || len(c.requests.Load().lost(lost)) > 0 || c.mailbox.UserMessageCount() > 0 {
+		if c.conversations.hasPeer(lost) || len(c.requests.Load().lost(lost)) > 0 || c.mailbox.UserMessageCount() > 0 {
 			told = append(told, c)
 		}
 	}
@@ -138,9 +138,9 @@ func (m *lossMark) run(c *cell, _ actor.Context) {
 	}
 	*at = l.next
 	c.requests.Load().lose(l, c.sys.opts.Stamper)
-	for _, id := range slices.Sorted(maps.Keys(c.conversations)) {
-		for e := c.conversations[id]; e != nil; e = e.next {
-			if e.key.ID == id && l.peers[e.key.Peer.Fold()] && e.losses < l.number && (e.key.Initiator || !l.workers) && !slices.Contains(l.later, e) { // else an alias
+	for _, id := range slices.Sorted(maps.Keys(c.conversations.byID)) {
+		for e := range c.conversations.named(id) {
+			if l.peers[e.key.Peer.Fold()] && e.losses < l.number && (e.key.Initiator || !l.workers) && !slices.Contains(l.later, e) {
 				e.conversation.Actor().losePeer(&PeerLost{Code: l.code, Text: l.text})
 			}
 		}
@@ -159,25 +159,6 @@ func (a *ConversationActor) losePeer(p *PeerLost) {
 	for band := range performatives.Bands {
 		a.post(p, band, true)
 	}
-}
-
-// hasPeer reports whether the peer of a conversation is one of those.
-func (o *openSet) hasPeer(peers map[performatives.AgentID]bool) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, s := range o.all {
-		for _, c := range s.few {
-			if c != nil && hasFolded(peers, c.Key().Peer) {
-				return true
-			}
-		}
-		for k := range s.more {
-			if peers[k.Peer] {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // hasFolded reports whether a set of folded ids has the id. It allocates nothing for an id in

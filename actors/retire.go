@@ -138,7 +138,7 @@ func (r *retire) run(c *cell, _ actor.Context) {
 }
 
 // quiet reports whether no conversation is open, and no message has come since [Self.Quiet].
-func (c *cell) quiet() bool { return !c.used && len(c.conversations) == 0 }
+func (c *cell) quiet() bool { return !c.used && len(c.conversations.byID) == 0 }
 
 // check ends the wait for the conversations if none is open. It runs on the agent's actor.
 func (t *retirement) check(c *cell) {

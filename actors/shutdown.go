@@ -261,5 +261,3 @@ func (s *System) stopActor(ctx context.Context, c *cell) error {
 		return fmt.Errorf("actors: agent %q has not stopped: %w", c.id, context.Cause(ctx))
 	}
 }
-
-var _ actor.Actor = (*cell)(nil)

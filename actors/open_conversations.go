@@ -2,130 +2,51 @@ package actors
 
 import (
 	"iter"
-	"maps"
-	"slices"
-	"sync"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// openSet holds the open conversations of one agent for other goroutines. The zero value
-// is empty.
-type openSet struct {
-	mu  sync.Mutex
-	all map[performatives.ConversationID]sameID
-}
-
-// sameID holds the open conversations that have one id: mostly a single one, or the two sides of an
-// agent that asks itself.
-type sameID struct {
-	few  [2]Conversation      // nil where there is none
-	more map[Key]Conversation // the others, by the key with the folded peer; nil without any
-}
-
-// add adds c, in place of a conversation that has its key.
-func (o *openSet) add(c Conversation) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.all == nil {
-		o.all = make(map[performatives.ConversationID]sameID)
-	}
-	k := c.Key()
-	s := o.all[k.ID]
-	place := slices.IndexFunc(s.few[:], func(other Conversation) bool { return other != nil && other.Key().is(k) })
-	if place < 0 && (s.more == nil || s.more[k.folded()] == nil) {
-		place = slices.Index(s.few[:], nil)
-	}
-	switch {
-	case place >= 0:
-		s.few[place] = c
-	case s.more == nil:
-		s.more = map[Key]Conversation{k.folded(): c}
-	default:
-		s.more[k.folded()] = c
-	}
-	o.all[k.ID] = s
-}
-
-func (o *openSet) remove(c Conversation) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	k := c.Key()
-	s := o.all[k.ID]
-	if i := slices.Index(s.few[:], c); i >= 0 {
-		s.few[i] = nil
-	} else if f := k.folded(); s.more[f] == c { // else a later conversation has the key
-		delete(s.more, f)
-	}
-	if s.few == [2]Conversation{} && len(s.more) == 0 {
-		delete(o.all, k.ID)
-		return
-	}
-	o.all[k.ID] = s
-}
-
-func (o *openSet) clear() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.all = nil // a map does not shrink
-}
-
-func (o *openSet) list() []Conversation {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	all := make([]Conversation, 0, len(o.all))
-	for _, s := range o.all {
-		all = s.appendTo(all)
+func (cs *conversations) list() (all []Conversation) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for e := range cs.all {
+		all = append(all, e.conversation)
 	}
 	return all
 }
 
 // with returns the open conversations that have an id.
-func (o *openSet) with(id performatives.ConversationID) []Conversation {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.all[id].appendTo(nil)
-}
-
-func (s sameID) appendTo(all []Conversation) []Conversation {
-	for _, c := range s.few {
-		if c != nil {
-			all = append(all, c)
-		}
+func (cs *conversations) with(id performatives.ConversationID) (all []Conversation) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for e := range cs.named(id) {
+		all = append(all, e.conversation)
 	}
-	return slices.AppendSeq(all, maps.Values(s.more))
+	return all
 }
 
 // has reports whether a conversation with that id and peer is open, in either role.
-func (o *openSet) has(id performatives.ConversationID, peer performatives.AgentID) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	s := o.all[id]
-	for _, c := range s.few {
-		if c != nil && c.Key().Peer.Is(peer) {
+func (cs *conversations) has(id performatives.ConversationID, peer performatives.AgentID) bool {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for e := range cs.named(id) {
+		if e.key.Peer.Is(peer) {
 			return true
 		}
 	}
-	if len(s.more) == 0 {
-		return false
-	}
-	k := Key{ID: id, Peer: peer}.folded()
-	if s.more[k] != nil {
-		return true
-	}
-	k.Initiator = true
-	return s.more[k] != nil
+	return false
 }
 
-// is reports whether both are keys of the same conversation.
-func (k Key) is(other Key) bool {
-	return k.ID == other.ID && k.Initiator == other.Initiator && k.Peer.Is(other.Peer)
-}
-
-// folded returns the key by which conversations are compared.
-func (k Key) folded() Key {
-	k.Peer = k.Peer.Fold()
-	return k
+// hasPeer reports whether the peer of a conversation is one of those.
+func (cs *conversations) hasPeer(peers map[performatives.AgentID]bool) bool {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for e := range cs.all {
+		if hasFolded(peers, e.key.Peer) {
+			return true
+		}
+	}
+	return false
 }
 
 // Conversing reports whether the agent of this process has a conversation with that id and peer
@@ -138,7 +59,7 @@ func (s *System) Conversing(agent performatives.AgentID, id performatives.Conver
 // Conversing is [System.Conversing] for an agent that was found. It is false for one of another
 // process.
 func (r *Registration) Conversing(id performatives.ConversationID, peer performatives.AgentID) bool {
-	return r.local != nil && r.local.openConversations.has(id, peer)
+	return r.local != nil && r.local.conversations.has(id, peer)
 }
 
 // AccountFor makes a call of [Self.Ask] the only memory of m, its request: the call is told of the
@@ -176,11 +97,11 @@ func (r *Registration) Converses(m *performatives.Message) bool {
 	if p := c.sys.protocolFor(m.Header()); p >= 0 && c.roles.plays[p] {
 		return true
 	}
-	if c.openConversations.has(m.ConversationID(), m.Sender()) {
+	if c.conversations.has(m.ConversationID(), m.Sender()) {
 		return true
 	}
 	// The sender may call the conversation by the id of a message.
-	return m.InReplyTo() != "" && c.openConversations.hasPeer(map[performatives.AgentID]bool{m.Sender().Fold(): true})
+	return m.InReplyTo() != "" && c.conversations.hasPeer(map[performatives.AgentID]bool{m.Sender().Fold(): true})
 }
 
 // Conversations yields the open conversations of all agents, in no order. It may be
@@ -188,7 +109,7 @@ func (r *Registration) Converses(m *performatives.Message) bool {
 func (s *System) Conversations() iter.Seq[Conversation] {
 	return func(yield func(Conversation) bool) {
 		for c := range s.registrations.locals() {
-			for _, conversation := range c.openConversations.list() {
+			for _, conversation := range c.conversations.list() {
 				if !yield(conversation) {
 					return
 				}
@@ -203,7 +124,7 @@ func (s *System) Conversations() iter.Seq[Conversation] {
 func (s *System) ConversationsWith(id performatives.ConversationID) iter.Seq[Conversation] {
 	return func(yield func(Conversation) bool) {
 		for c := range s.registrations.locals() {
-			for _, conversation := range c.openConversations.with(id) {
+			for _, conversation := range c.conversations.with(id) {
 				if !yield(conversation) {
 					return
 				}
