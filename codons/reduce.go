@@ -87,7 +87,7 @@ type action struct {
 // same events give the same states and messages. An event for which the table has no row is
 // a [*machine.UnexpectedError] and changes nothing.
 func (v *Value) reduce(e *Input, ids stamper, out []action) ([]action, error) {
-	next, effects, err := v.machine.Step(v.at, machine.Event{On: e.On, At: e.At, ID: idOf(e.Message)})
+	next, effects, err := v.machine.Step(v.at, machine.Event{On: e.On, At: e.At})
 	if err != nil {
 		return nil, err
 	}

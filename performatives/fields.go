@@ -13,7 +13,7 @@ func (a Action) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (a *Action) UnmarshalJSON(b []byte) (err error) {
-	a.Extra, err = unmarshalMembers(b, a.fields())
+	a.Extra, err = unmarshalMembers(b, a.fields(), "")
 	return err
 }
 
@@ -28,7 +28,7 @@ func (a Artifact) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (a *Artifact) UnmarshalJSON(b []byte) (err error) {
-	a.Extra, err = unmarshalMembers(b, a.fields())
+	a.Extra, err = unmarshalMembers(b, a.fields(), "")
 	return err
 }
 
@@ -43,7 +43,7 @@ func (c Cancel) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (c *Cancel) UnmarshalJSON(b []byte) (err error) {
-	c.Extra, err = unmarshalMembers(b, c.fields())
+	c.Extra, err = unmarshalMembers(b, c.fields(), "")
 	return err
 }
 
@@ -58,7 +58,7 @@ func (c Capabilities) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (c *Capabilities) UnmarshalJSON(b []byte) (err error) {
-	c.Extra, err = unmarshalMembers(b, c.fields())
+	c.Extra, err = unmarshalMembers(b, c.fields(), "")
 	return err
 }
 
@@ -103,7 +103,7 @@ func (i InformIf) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (i *InformIf) UnmarshalJSON(b []byte) (err error) {
-	i.Extra, err = unmarshalMembers(b, i.fields())
+	i.Extra, err = unmarshalMembers(b, i.fields(), "")
 	return err
 }
 
@@ -118,7 +118,7 @@ func (i InformRef) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (i *InformRef) UnmarshalJSON(b []byte) (err error) {
-	i.Extra, err = unmarshalMembers(b, i.fields())
+	i.Extra, err = unmarshalMembers(b, i.fields(), "")
 	return err
 }
 
@@ -133,7 +133,7 @@ func (i InformResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (i *InformResult) UnmarshalJSON(b []byte) (err error) {
-	i.Extra, err = unmarshalMembers(b, i.fields())
+	i.Extra, err = unmarshalMembers(b, i.fields(), "")
 	return err
 }
 
@@ -148,7 +148,7 @@ func (n NotUnderstood) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (n *NotUnderstood) UnmarshalJSON(b []byte) (err error) {
-	n.Extra, err = unmarshalMembers(b, n.fields())
+	n.Extra, err = unmarshalMembers(b, n.fields(), "")
 	return err
 }
 
@@ -163,7 +163,7 @@ func (q QueryCapabilities) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (q *QueryCapabilities) UnmarshalJSON(b []byte) (err error) {
-	q.Extra, err = unmarshalMembers(b, q.fields())
+	q.Extra, err = unmarshalMembers(b, q.fields(), "")
 	return err
 }
 
@@ -178,7 +178,7 @@ func (q QueryIf) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (q *QueryIf) UnmarshalJSON(b []byte) (err error) {
-	q.Extra, err = unmarshalMembers(b, q.fields())
+	q.Extra, err = unmarshalMembers(b, q.fields(), "")
 	return err
 }
 
@@ -193,7 +193,7 @@ func (q QueryParameters) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (q *QueryParameters) UnmarshalJSON(b []byte) (err error) {
-	q.Extra, err = unmarshalMembers(b, q.fields())
+	q.Extra, err = unmarshalMembers(b, q.fields(), "")
 	return err
 }
 
@@ -208,7 +208,7 @@ func (q QueryRef) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (q *QueryRef) UnmarshalJSON(b []byte) (err error) {
-	q.Extra, err = unmarshalMembers(b, q.fields())
+	q.Extra, err = unmarshalMembers(b, q.fields(), "")
 	return err
 }
 
@@ -223,7 +223,7 @@ func (r Receipt) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (r *Receipt) UnmarshalJSON(b []byte) (err error) {
-	r.Extra, err = unmarshalMembers(b, r.fields())
+	r.Extra, err = unmarshalMembers(b, r.fields(), "")
 	return err
 }
 
@@ -238,7 +238,7 @@ func (r Refuse) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (r *Refuse) UnmarshalJSON(b []byte) (err error) {
-	r.Extra, err = unmarshalMembers(b, r.fields())
+	r.Extra, err = unmarshalMembers(b, r.fields(), "")
 	return err
 }
 
@@ -253,7 +253,7 @@ func (r RejectProposal) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (r *RejectProposal) UnmarshalJSON(b []byte) (err error) {
-	r.Extra, err = unmarshalMembers(b, r.fields())
+	r.Extra, err = unmarshalMembers(b, r.fields(), "")
 	return err
 }
 
@@ -268,7 +268,7 @@ func (r Resource) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (r *Resource) UnmarshalJSON(b []byte) (err error) {
-	r.Extra, err = unmarshalMembers(b, r.fields())
+	r.Extra, err = unmarshalMembers(b, r.fields(), "")
 	return err
 }
 
@@ -283,7 +283,7 @@ func (s StatusUpdate) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (s *StatusUpdate) UnmarshalJSON(b []byte) (err error) {
-	s.Extra, err = unmarshalMembers(b, s.fields())
+	s.Extra, err = unmarshalMembers(b, s.fields(), "")
 	return err
 }
 
@@ -328,7 +328,7 @@ func (t TaskRequest) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (t *TaskRequest) UnmarshalJSON(b []byte) (err error) {
-	t.Extra, err = unmarshalMembers(b, t.fields())
+	t.Extra, err = unmarshalMembers(b, t.fields(), "")
 	return err
 }
 

@@ -73,7 +73,7 @@ func statusOf(of reflect.Type) (status string, readsAny bool) {
 // calls returns the calls that write and read a value of a type, as formats of its name and of what
 // it is appended to.
 func calls(of reflect.Type) (writes, reads string) {
-	writes, reads = "appendMembers(%[2]s, %[1]s.fields(), %[1]s.Extra)", "unmarshalMembers(b, %[1]s.fields())"
+	writes, reads = "appendMembers(%[2]s, %[1]s.fields(), %[1]s.Extra)", `unmarshalMembers(b, %[1]s.fields(), "")`
 	status, readsAny := statusOf(of)
 	if status != "" {
 		writes = fmt.Sprintf("appendStatus(%%[2]s, %%[1]s.fields(), %q, %%[1]s.Extra)", status)
@@ -262,7 +262,7 @@ func compareWithReflection(t *testing.T, b []byte) {
 	for _, of := range listedTypes {
 		got, want := reflect.New(of), reflect.New(of)
 		fields := got.Interface().(interface{ fields() fieldList }).fields()
-		gotExtra, err := unmarshalMembers(b, fields)
+		gotExtra, err := unmarshalMembers(b, fields, "")
 		wantExtra, wantErr := reflectUnmarshal(b, want.Interface())
 		if !sameError(err, wantErr) {
 			t.Fatalf("%s of %q: %v, by reflection %v", of, b, err, wantErr)

@@ -90,13 +90,9 @@ func (f *field) isZero() bool {
 // unmarshalMembers reads the JSON object b into the fields of a struct. It returns
 // the members without a field, which is never nil. A member whose field gets Go's zero
 // value is returned too, because appendMembers leaves out zero fields. Names match
-// exactly, unlike in encoding/json. Of a member that occurs twice, the last counts.
-func unmarshalMembers(b []byte, fields fieldList) (Members, error) {
-	return unmarshalWithout(b, fields, "")
-}
-
-// unmarshalWithout is [unmarshalMembers] without the member status that has the value without.
-func unmarshalWithout(b []byte, fields fieldList, without string) (Members, error) {
+// exactly, unlike in encoding/json. Of a member that occurs twice, the last counts. The member
+// status is left out if it has the value without, which may be empty for none.
+func unmarshalMembers(b []byte, fields fieldList, without string) (Members, error) {
 	if form := jsonForm(b); form != "an object" {
 		return nil, invalid("", "an object", form)
 	}
@@ -181,7 +177,7 @@ const statusMember = "status"
 // unmarshalStatus is [unmarshalMembers] for a payload with a constant status (addenda §7): a
 // missing one is filled in when the payload is written, and another one is refused.
 func unmarshalStatus(b []byte, fields fieldList, status string) (Members, error) {
-	members, err := unmarshalWithout(b, fields, status)
+	members, err := unmarshalMembers(b, fields, status)
 	if err != nil || len(members) == 0 {
 		return members, err
 	}

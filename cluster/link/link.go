@@ -88,6 +88,11 @@ type Returned struct {
 type Link struct {
 	o Options
 
+	// ackBytes is the number of received bytes at which an acknowledgement is sent alone. A sender
+	// with fewer unacknowledged bytes sends the next message, whatever its length: otherwise it would
+	// wait for an acknowledgement that the peer delays.
+	ackBytes int
+
 	session uint64 // the number of the session in which this end sends
 	bands   [performatives.Bands]queue
 	bytes   int    // in the bands
@@ -129,7 +134,8 @@ type scratch struct {
 // New returns a link without a stream.
 func New(o Options) *Link {
 	o = o.withDefaults()
-	return &Link{o: o, session: max(o.Session, 1), next: 1, batch: o.Batch, pace: pace{limit: o.Window}, scratch: new(scratch)}
+	ackBytes := max(1, min(o.Window, DefaultWindow)/4)
+	return &Link{o: o, ackBytes: ackBytes, session: max(o.Session, 1), next: 1, batch: o.Batch, pace: pace{limit: o.Window}, scratch: new(scratch)}
 }
 
 // Peer returns the other end.
@@ -240,13 +246,8 @@ func (l *Link) AckWaits() bool { return l.ackPending && !l.ackDue() }
 
 // ackDue reports whether a pending acknowledgement is sent alone.
 func (l *Link) ackDue() bool {
-	return !l.o.DelayAcks || l.ackNow || l.unackedBytes >= l.ackBytes()
+	return !l.o.DelayAcks || l.ackNow || l.unackedBytes >= l.ackBytes
 }
-
-// ackBytes returns the number of received bytes at which an acknowledgement is sent alone. A sender
-// with fewer unacknowledged bytes sends the next message, whatever its length: otherwise it would
-// wait for an acknowledgement that the peer delays.
-func (l *Link) ackBytes() int { return max(1, min(l.o.Window, DefaultWindow)/4) }
 
 // Next returns the next frame to be written to the stream, and nil when there is none for now. now
 // is the clock of this node, by which the peer translates deadlines.
@@ -320,7 +321,7 @@ func (l *Link) take() bool {
 			continue
 		}
 		p := l.bands[band].all()[0]
-		if l.weight >= min(l.ackBytes(), l.pace.limit) && l.weight+len(p.data) > l.pace.limit {
+		if l.weight >= min(l.ackBytes, l.pace.limit) && l.weight+len(p.data) > l.pace.limit {
 			l.pace.full = true
 			return false
 		}
