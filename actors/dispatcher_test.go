@@ -114,6 +114,27 @@ func TestPoolReplacesAWorkerWhoseHandlerEndsIt(t *testing.T) {
 	closePool(t, p)
 }
 
+// The last worker ends with its handler while another task waits: Close waits for that task, too.
+func TestPoolCloseWaitsBehindAnEndedWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPool(PoolOptions{Workers: 1})
+		first, second, closed := make(chan struct{}), make(chan struct{}), make(chan struct{})
+		p.Schedule(func() { <-first; goruntime.Goexit() })
+		p.Schedule(func() { <-second })
+		go func() { closePool(t, p); close(closed) }()
+		synctest.Wait()
+		close(first)
+		synctest.Wait()
+		select {
+		case <-closed:
+			t.Error("Close has returned before the last task")
+		default:
+		}
+		close(second)
+		<-closed
+	})
+}
+
 func TestPoolStartStopStress(t *testing.T) {
 	for range 200 {
 		p := NewPool(PoolOptions{Workers: 2})
