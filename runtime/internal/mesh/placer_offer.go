@@ -220,8 +220,8 @@ func (p *placer) reply(l *nodeLink, answer note) {
 	})
 }
 
-// take takes over an agent that another node offers, and returns the answer: also that it has, if
-// this node runs the agent, and the other node's run is to end.
+// take takes over an agent that another node offers, and returns the answer. It is stepTaken, too,
+// if this node runs the agent already, and its run has precedence over that of the other node.
 func (p *placer) take(from cluster.Incarnation, h note) (answer note) {
 	answer = note{Step: stepTaken, Number: h.Number, Agent: h.Agent}
 	theirs := directory.Entry{Owner: from, Placed: true, Since: h.Activation, First: h.First}

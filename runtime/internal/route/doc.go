@@ -7,10 +7,10 @@
 // messages at most; one more is refused. A message is tried again until it has waited for 1.3 s if
 // its receiver is a placed agent that moves, or if it has come back from another node. It is tried
 // for 5.1 s if another node has passed it on, and its sender is unknown. Then the message is
-// refused, with two exceptions. One whose sender is unknown comes from the node that has passed it
-// on, while the link to that is up. One for a placed agent of this node, which another node
-// seemed to run, activates the agent here. (A message for an agent that starts or moves in this
-// process waits in an [actors.Reservation].)
+// refused, with two exceptions. A sender that is still unknown is taken for an agent of the node
+// that has passed the message on, while the link to that is up. A message for a placed agent of
+// this node, which another node seemed to run, activates the agent here. (A message for an agent
+// that starts or moves in this process waits in an [actors.Reservation].)
 //
 // The package changes nothing: package mesh implements [View], acts on the decisions, and has
 // messages wait (router.go there). It calls no other room.
