@@ -20,7 +20,9 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// conversationEnds counts the beginnings and ends of each side of each conversation.
+// conversationEnds counts the beginnings and ends of each side of each conversation. An agent of the
+// outpost has another name in each of its sessions, so that a CANCEL by the next session opens a
+// side of its own.
 type conversationEnds struct {
 	steps        []*record // of each node
 	begun, ended map[string]int
@@ -28,7 +30,7 @@ type conversationEnds struct {
 
 func (s *conversationEnds) observe(ev events.Event) {
 	e := ev.(lifecycle.Transition)
-	key := fmt.Sprint(e.Conversation, " of ", e.Agent, ", ", e.Role)
+	key := fmt.Sprint(e.Conversation, " of ", e.Agent, " with ", e.Peer, ", ", e.Role)
 	s.begun[key]++
 	switch over := slices.Contains(delegation.Table().Terminal, e.From); {
 	case over && e.From != e.To: // a terminal state that stays the same handles a late message
