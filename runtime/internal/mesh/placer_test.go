@@ -109,20 +109,21 @@ func TestAwaitAtTheEndOfItsTime(t *testing.T) {
 	}
 }
 
-// Of those that wait for one value, all go on at the end of their time, although one of them has got
-// the value.
+// Of those that wait for one value, all go on at the end of their time, although only one of them has
+// got the value, which comes at the same moment.
 func TestAwaitWithOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := newPlacing(t)
-		over, end := context.WithCancel(t.Context())
-		end()
-		for range 50_000 {
+		for range 5000 {
+			ctx, end := context.WithCancel(t.Context())
 			one := make(chan struct{}, 1)
-			one <- struct{}{}
 			var waiting sync.WaitGroup
-			for range 8 {
-				waiting.Go(func() { await(over, p.node.System, one) })
+			for range movers {
+				waiting.Go(func() { await(ctx, p.node.System, one) })
 			}
+			synctest.Wait()
+			end()
+			one <- struct{}{}
 			waiting.Wait()
 		}
 		_ = stop(t.Context(), p.node)
