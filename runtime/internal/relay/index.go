@@ -117,7 +117,7 @@ func (r *Relay) removeLocked(t *record) {
 		return
 	}
 	r.unlistLocked(t)
-	t.gone = true
+	t.gone, t.latest = true, nil
 	if t.tombstone {
 		r.tombstones.Remove(t.kept)
 	}

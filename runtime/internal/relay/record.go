@@ -22,16 +22,16 @@ type record struct {
 	named         bool                  // the asker is told the worker
 	conversing    bool                  // the worker has a conversation of it: the record is kept for the name as only
 
-	codon    *codons.Codon     // nil without a table
-	progress *machine.Progress // nil without a table, and after a message that breaks it
+	codon *codons.Codon // nil without a table
 
-	first  *performatives.Message // that opened it; nil in a tombstone
-	round                         // the latest one
-	latest *performatives.Message // the latest message noted
-	cancel *performatives.Message // the latest CANCEL
-	ids    []performatives.MessageID
-	keys   []recordKey
-	room   struct { // the first memory of these two: most need no more
+	first *performatives.Message // that opened it; nil in a tombstone
+	state
+	latest  *performatives.Message // the latest message noted
+	passing *performatives.Message // the answer that is being passed on, and is noted later; nil: none
+	cancel  *performatives.Message // the latest CANCEL
+	ids     []performatives.MessageID
+	keys    []recordKey
+	room    struct { // the first memory of these two: most need no more
 		ids  [3]performatives.MessageID
 		keys [2]recordKey
 	}
@@ -47,6 +47,12 @@ type record struct {
 type party struct {
 	id  performatives.AgentID
 	via *Link // the session behind which the agent is; nil for an agent of this process
+}
+
+// state is what a message of a record changes. It is zero before the first message.
+type state struct {
+	round                      // the latest one
+	progress *machine.Progress // nil without a table, and after a message that breaks it
 }
 
 // round is a message of the asker that expects a reply.

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -22,18 +23,24 @@ type passage struct {
 	here     *actors.Registration  // of the party of this process, of the sender if both are; not needed with as; nil if it is not in the directory
 }
 
-// note finds or opens the record of a message, nil for none. It notes a message of the asker before
-// that is passed on, because its receiver may act on it at once; see settle. The error is a
-// [*performatives.Refusal]: the session is over, too many requests are open, or the asker was told
-// an end before. note calls now only if the message opens a record or expects a reply.
-func (r *Relay) note(p passage, now func() time.Time) (*record, error) {
+// note finds or opens the record of a message, nil for none, and returns its state before. It notes
+// a message of the asker before that is passed on, because its receiver may act on it at once. An
+// answer is noted afterwards (see settle), or when another message comes, which may be the reaction
+// to it. The error is a [*performatives.Refusal]: the session is over, too many requests are open,
+// or the asker was told an end before. note calls now only if the message opens a record or expects
+// a reply.
+func (r *Relay) note(p passage, now func() time.Time) (t *record, before state, err error) {
 	begins := r.begins(p)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if p.from.lost() || p.to.lost() {
-		return nil, p.message.Refused(performatives.CodeStopped, "the connection to the agent has closed")
+		return nil, before, p.message.Refused(performatives.CodeStopped, "the connection to the agent has closed")
 	}
-	t := r.findLocked(p)
+	if t = r.findLocked(p); t != nil && t.passing != nil && t.passing != p.message {
+		r.observeLocked(t, t.passing)
+		t.passing = nil
+		t = r.findLocked(p) // it may have ended
+	}
 	switch {
 	case t == nil && (!begins || p.accountedFor()):
 		m, own := p.message, 0
@@ -41,51 +48,76 @@ func (r *Relay) note(p passage, now func() time.Time) (*record, error) {
 			own = 1
 		}
 		if !m.Performative().ExpectsReply() || m.InReplyTo() != "" || m.Performative() == performatives.ActCancel {
-			return nil, nil //nolint:nilnil // it has no record
+			return nil, before, nil
 		}
-		return nil, r.roomLocked(nil, p, own) // a conversation of an agent of this process takes room of the session
-	case t == nil:
-		return r.openLocked(p, now)
+		return nil, before, r.roomLocked(nil, p, own) // a conversation of an agent of this process takes room of the session
+	case t == nil, t.tombstone && begins && t.roleOf(p.message) == machine.Initiator: // the keys of a tombstone become the new record's, but for that of a CANCEL by the node
+		t, err = r.openLocked(p, now)
+		return t, before, err
 	case t.tombstone && t.roleOf(p.message) == machine.Responder:
-		return nil, p.message.Refused(performatives.CodeConversationEnded, "the asker was told an end before")
-	case t.tombstone && begins: // its keys become the new record's, but for that of a CANCEL by the node
-		return r.openLocked(p, now)
+		return nil, before, p.message.Refused(performatives.CodeConversationEnded, "the asker was told an end before")
 	case t.tombstone:
 		if t.knows(p.message.ID()) {
 			r.removeLocked(t)
 		}
-		return nil, nil //nolint:nilnil // it has no record
+		return nil, before, nil
 	case t.latest == p.message: // it was noted at the namespace that it is for
-		return nil, nil //nolint:nilnil // it has no record
+		return nil, before, nil
 	case t.roleOf(p.message) == machine.Responder:
-		return t, nil
+		t.passing = p.message
+		return t, before, nil
 	}
+	before = t.state
 	if p.message.Performative().ExpectsReply() {
 		if err := r.roomLocked(t, p, 0); err != nil {
-			return nil, err
+			return nil, before, err
 		}
 		r.askLocked(t, p.message, now)
 	}
-	r.observeLocked(t, p.message)
-	return t, nil
+	t.observe(p.message)
+	return t, before, nil
 }
 
-// settle notes the outcome of a message of a record. One of the worker is noted only when it was
-// passed on. One of the asker that was not is a refused copy. settle reports whether the record was
-// ended meanwhile, and its parties were told of the end.
-func (r *Relay) settle(t *record, m *performatives.Message, unsent error) (told bool) {
+// settle notes the outcome of a message of a record, whose state before is that which note has
+// returned. An answer is noted only if it was passed on. A message of the asker that was not is a
+// refused copy, or has not been sent. settle reports whether the record was ended meanwhile, and its
+// parties were told of the end.
+func (r *Relay) settle(t *record, before state, m *performatives.Message, unsent error) (told bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	answer := t.roleOf(m) == machine.Responder
 	switch {
 	case t.tombstone:
 		return true
-	case unsent == nil && answer && t.latest != m:
-		r.observeLocked(t, m)
-	case unsent != nil && t.asked == m && t.copyRefused(wire.AsRefusal(unsent).Code):
+	case t.roleOf(m) == machine.Responder:
+		if t.passing == m {
+			if t.passing = nil; unsent == nil {
+				r.observeLocked(t, m)
+			}
+		}
+	case unsent == nil:
+		if t.progress != nil && t.progress.Ended() {
+			r.removeLocked(t)
+		}
+	case t.asked == m && !t.copyRefused(wire.AsRefusal(unsent).Code): // another copy has arrived, or it is a CANCEL
+	case t.asked == m && (before.asked == nil || before.asked.ID() == m.ID()):
 		r.removeLocked(t)
+	case t.latest == m: // else it has ended, or later messages count on it
+		r.setStateLocked(t, before)
+		t.latest = nil
+		t.ids = slices.DeleteFunc(t.ids, func(id performatives.MessageID) bool { return id == m.ID() })
 	}
 	return false
+}
+
+// setStateLocked changes the state of an open record.
+func (r *Relay) setStateLocked(t *record, next state) {
+	before, due := t.weight(), next.due
+	next.due = t.due
+	t.state = next
+	for side := range t.sides() {
+		side.via.addWeight(t.weight() - before)
+	}
+	r.scheduleLocked(t, due)
 }
 
 func (r *Relay) observeLocked(t *record, m *performatives.Message) {
@@ -166,7 +198,7 @@ func (r *Relay) openLocked(p passage, now func() time.Time) (*record, error) {
 		return nil, err
 	}
 	m := p.message
-	t := &record{asker: p.from, worker: p.to, as: p.as, named: p.named, first: m, round: round{asked: m}}
+	t := &record{asker: p.from, worker: p.to, as: p.as, named: p.named, first: m, state: state{round: round{asked: m}}}
 	t.ids, t.keys = t.room.ids[:0], t.room.keys[:0]
 	t.conversing = p.as != "" && p.to.via == nil && r.system.Converses(p.to.id, m)
 	name := m.Protocol()
@@ -200,17 +232,13 @@ func (p party) key() any {
 // askLocked notes that the asker has sent a message that expects a reply, for the first time or
 // again.
 func (r *Relay) askLocked(t *record, m *performatives.Message, now func() time.Time) {
-	before, further := t.weight(), m.ID() != t.asked.ID()
-	due := t.deadline(m, further, now())
+	next, further := t.state, m.ID() != t.asked.ID()
 	if further {
-		t.round = round{}
+		next.round = round{}
 	}
-	t.asked = m
-	t.passed++
-	for side := range t.sides() {
-		side.via.addWeight(t.weight() - before)
-	}
-	r.scheduleLocked(t, due)
+	next.asked, next.due = m, t.deadline(m, further, now())
+	next.passed++
+	r.setStateLocked(t, next)
 	r.referLocked(t, recordKey{name: string(m.ID()), asker: t.asker.id})
 	if with := m.ReplyWith(); with != "" && with != string(m.ID()) {
 		r.referLocked(t, recordKey{name: with, asker: t.asker.id})

@@ -111,9 +111,9 @@ func (d *recordsFixture) passage(m *p.Message) passage {
 }
 
 func (d *recordsFixture) passesAs(on passage) error {
-	t, err := d.note(on, d.clock)
+	t, before, err := d.note(on, d.clock)
 	if t != nil {
-		d.settle(t, on.message, nil)
+		d.settle(t, before, on.message, nil)
 	}
 	return err
 }
@@ -994,7 +994,7 @@ func TestNoteNeedsTheTimeOfRequestsOnly(t *testing.T) {
 		{act(t, "q", p.ActRequest, nil), 1},
 	} {
 		calls = 0
-		if _, err := d.note(passage{message: m.message, from: d.party(m.message.Sender()), to: d.party(m.message.Receiver())}, clock); err != nil {
+		if _, _, err := d.note(passage{message: m.message, from: d.party(m.message.Sender()), to: d.party(m.message.Receiver())}, clock); err != nil {
 			t.Fatal(err)
 		}
 		if calls != m.calls {
@@ -1031,7 +1031,7 @@ func TestRecordAllocs(t *testing.T) {
 // A tombstone does not keep the memory of the ids, which may be parts of messages.
 func TestTombstoneFreesRecordRoom(t *testing.T) {
 	d := newRecordsFixture(t)
-	record, err := d.note(d.passage(act(t, "q", p.ActRequest, nil)), d.clock)
+	record, _, err := d.note(d.passage(act(t, "q", p.ActRequest, nil)), d.clock)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -1051,5 +1051,107 @@ func TestRenamedKeepsItsWeight(t *testing.T) {
 	m.Weigh()
 	if w := m.Readdressed("a", "b").Weight(); w < 5000 {
 		t.Errorf("from outside: %d", w)
+	}
+}
+
+// answer makes a message from "bob" that answers the request q.
+func answer(t *testing.T, id string, a p.Performative) *p.Message {
+	t.Helper()
+	return act(t, id, a, func(e *p.Envelope) { e.Sender, e.Receiver, e.InReplyTo = "bob", "ann", "q" })
+}
+
+// What the receiver of an answer says at once comes after the answer, although the relay has not
+// returned from passing it on.
+func TestRecordOfAnAnswerThatIsAnsweredAtOnce(t *testing.T) {
+	d := newRecordsFixture(t)
+	d.must(act(t, "q", p.ActCFP, nil))
+	if _, err := d.pass(d.passage(answer(t, "a", p.ActPropose)), func(*p.Message) error {
+		d.must(act(t, "y", p.ActAcceptProposal, func(e *p.Envelope) { e.Sender, e.Receiver = "ann", "bob" }))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	d.wantOpen(1)
+	d.must(act(t, "r", p.ActInformResult, nil))
+	d.wantOpen(0)
+	d.must(act(t, "q", p.ActRequest, nil)) // a further request while the last answer of an earlier one is passed on
+	if _, err := d.pass(d.passage(act(t, "l", p.ActFailure, nil)), func(*p.Message) error {
+		d.must(act(t, "q2", p.ActRequest, nil))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	d.wantOpen(1)
+	d.bob.via.EndRecords(Disconnected)
+	d.wantEnds("q2 disconnected")
+}
+
+// A further message of the asker that was not passed on has not been sent: it may be sent again,
+// and the record ends as its table says, or at its deadline.
+func TestRecordOfAFurtherMessageThatFails(t *testing.T) {
+	for name, one := range map[string]struct {
+		further         p.Performative
+		again, answered bool
+		open            int      // before the deadline
+		ends            []string // at the deadline
+	}{
+		"a further request":                 {p.ActAcceptProposal, false, false, 1, []string{"cancel q", "q timeout"}},
+		"a further request that goes again": {p.ActAcceptProposal, true, false, 1, []string{"cancel q", "y timeout"}},
+		"one that goes again, and its end":  {p.ActAcceptProposal, true, true, 0, nil},
+		"a last message":                    {p.ActRejectProposal, false, false, 1, []string{"cancel q", "q timeout"}},
+		"a last message that goes again":    {p.ActRejectProposal, true, false, 0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newRecordsFixture(t)
+				d.must(act(t, "q", p.ActCFP, nil))
+				d.must(answer(t, "a", p.ActPropose))
+				further := act(t, "y", one.further, func(e *p.Envelope) { e.Sender, e.Receiver = "ann", "bob" })
+				d.fails(further, p.CodeBusy, func() {})
+				d.wantOpen(1)
+				if one.again {
+					d.must(further)
+				}
+				if one.answered {
+					d.must(answer(t, "r", p.ActInformResult))
+				}
+				d.wantOpen(one.open)
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				d.wantOpen(0)
+				d.wantEnds(one.ends...)
+				d.stop()
+			})
+		})
+	}
+}
+
+// A message of the asker that fails changes nothing of a record that has ended or gone on meanwhile.
+func TestRecordThatChangesWhileAMessageFails(t *testing.T) {
+	for name, one := range map[string]struct {
+		meanwhile func(*recordsFixture)
+		then      *p.Message
+	}{
+		"it has ended": {func(d *recordsFixture) { d.must(answer(t, "r", p.ActInformResult)) }, nil},
+		"it has gone": {func(d *recordsFixture) {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.removeLocked(d.due[0])
+		}, nil},
+		"it has gone on": {func(d *recordsFixture) { d.must(answer(t, "s", p.ActStatusUpdate)) }, answer(t, "r", p.ActInformResult)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newRecordsFixture(t)
+			d.must(act(t, "q", p.ActTaskRequest, nil))
+			d.must(answer(t, "a", p.ActTaskAccept))
+			d.fails(act(t, "x", p.ActCancel, func(e *p.Envelope) { e.InReplyTo, e.Payload = "q", p.Cancel{Reason: "no"} }), p.CodeStopped, func() { one.meanwhile(d) })
+			if one.then != nil {
+				d.must(one.then)
+			}
+			if d.wantOpen(0); len(d.due) != 0 {
+				t.Errorf("%d deadlines are left", len(d.due))
+			}
+			d.wantEnds()
+		})
 	}
 }

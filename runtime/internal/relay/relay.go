@@ -94,7 +94,7 @@ func (r *Relay) partyOf(id performatives.AgentID) party { return party{id, r.Lin
 // of on. err is the one for the sender: nil if the conversation was ended meanwhile, because its
 // parties were told so.
 func (r *Relay) pass(p passage, on func(*performatives.Message) error) (unsent, err error) {
-	t, err := r.note(p, time.Now)
+	t, before, err := r.note(p, time.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (r *Relay) pass(p passage, on func(*performatives.Message) error) (unsent, 
 	if t != nil && t.as != "" && p.as == "" && !m.Sender().Is(t.asker.id) {
 		m = t.voiced(m)
 	}
-	if unsent = on(m); t != nil && r.settle(t, p.message, unsent) {
+	if unsent = on(m); t != nil && r.settle(t, before, p.message, unsent) {
 		return unsent, nil
 	}
 	return unsent, unsent
