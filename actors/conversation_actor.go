@@ -177,7 +177,7 @@ func (a *ConversationActor) close() {
 func (a *ConversationActor) finishLocked() bool {
 	before := a.flags
 	a.flags |= flagFinished
-	a.peer = nil // its agent may stop while somebody keeps the conversation
+	a.peer = nil // its agent may stop while a handle keeps the conversation
 	return before&flagFinished == 0
 }
 

@@ -76,22 +76,22 @@ func TestConversationIsOpenWhenItStarts(t *testing.T) {
 	}
 }
 
-// talk is a conversation that sends what it is told.
-type talk struct {
+// scripted is a conversation that sends the messages which it gets.
+type scripted struct {
 	key   actors.Key
 	actor actors.ConversationActor
 	errs  chan error
 }
 
-func (c *talk) Key() actors.Key                  { return c.key }
-func (c *talk) Actor() *actors.ConversationActor { return &c.actor }
-func (*talk) Start()                             {}
-func (*talk) Stop()                              {}
+func (c *scripted) Key() actors.Key                  { return c.key }
+func (c *scripted) Actor() *actors.ConversationActor { return &c.actor }
+func (*scripted) Start()                             {}
+func (*scripted) Stop()                              {}
 
-func (c *talk) Receive(m any) { c.errs <- c.actor.Send(m.(*performatives.Message)) }
+func (c *scripted) Receive(m any) { c.errs <- c.actor.Send(m.(*performatives.Message)) }
 
 // say has the conversation send a message.
-func (c *talk) say(t *testing.T, id performatives.MessageID, to performatives.AgentID) error {
+func (c *scripted) say(t *testing.T, id performatives.MessageID, to performatives.AgentID) error {
 	t.Helper()
 	m, err := performatives.New(performatives.Envelope{ID: id, Performative: performatives.ActInform, Sender: "a", Receiver: to, Timestamp: time.Now(), Payload: performatives.Raw{}})
 	if err != nil {
@@ -116,7 +116,7 @@ func TestConversationFollowsItsPeer(t *testing.T) {
 	self := run("a", "")
 	run("b", "first ")
 	run("d", "other ")
-	c := &talk{key: actors.Key{ID: "c", Peer: "b", Initiator: true}, errs: make(chan error)}
+	c := &scripted{key: actors.Key{ID: "c", Peer: "b", Initiator: true}, errs: make(chan error)}
 	if err := self.Begin(c); err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestConversationWithAnotherProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &talk{key: actors.Key{ID: "c", Peer: "far", Initiator: true}, errs: make(chan error)}
+	c := &scripted{key: actors.Key{ID: "c", Peer: "far", Initiator: true}, errs: make(chan error)}
 	if err := self.Begin(c); err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,8 @@ type TimedResponder interface {
 }
 
 // takeOn records that the agent c takes on the request m, under the given id. from is the entry of
-// the sender, or nil. It returns a refusal when it has taken it on before, or when there is no room.
+// the sender, or nil. It returns a refusal when it has taken it on before, or when there is no
+// room.
 func (r requestIDs) takeOn(c *cell, m *performatives.Message, from *Registration, id string, otherwise time.Duration) *performatives.Refusal {
 	now := time.Now()
 	until := retainedUntil(m, now, otherwise)
@@ -73,7 +74,7 @@ func (r requestIDs) key(c *cell, m *performatives.Message, id string) expiring.K
 	return r.known.Key(string(m.Sender().Fold()), string(c.folded), id)
 }
 
-// owner returns the peer that a request is accounted to, whose entry is from, or nil. Agents of this
+// owner returns the peer that a request is accounted to. from is its entry, or nil. Agents of this
 // process have no share of the capacity.
 func (r requestIDs) owner(from *Registration, sender performatives.AgentID) expiring.Owner {
 	if from != nil && from.local != nil {

@@ -73,8 +73,8 @@ func openScope(request *performatives.Message, deepest int64) (*scope, error) {
 }
 
 // work begins a round of the work, and returns the context of its handler, and the function that
-// ends it. Only the first cause counts. Code of an earlier round may still use the scope. job is the
-// span of the handler, nil without tracing.
+// ends it. Only the first cause counts. Code of an earlier round may still use the scope. job is
+// the span of the handler, nil without tracing.
 func (s *scope) work(h *Handler, deadline time.Time, job *lifecycle.Span) (context.Context, context.CancelCauseFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// maxHeard is the largest number of agents that a node knows by links, all together. maxLost is that
-// of agents which it remembers of one lost node.
+// maxHeard is the largest number of agents that a node knows by links, all together. maxLost is
+// that of agents which it remembers of one lost node.
 const (
 	maxHeard = 65_536
 	maxLost  = 4096

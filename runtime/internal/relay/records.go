@@ -80,8 +80,8 @@ func (r *Relay) note(p passage, now func() time.Time) (t *record, before state, 
 
 // settle notes the outcome of a message of a record, whose state before is that which note has
 // returned. An answer is noted only if it was passed on. A message of the asker that was not is a
-// refused copy, or has not been sent. settle reports whether the record was ended meanwhile, and its
-// parties were told of the end.
+// refused copy, or has not been sent. settle reports whether the record was ended meanwhile, and
+// its parties were told of the end.
 func (r *Relay) settle(t *record, before state, m *performatives.Message, unsent error) (told bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
