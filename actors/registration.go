@@ -198,15 +198,12 @@ func (r *Registration) Visible() bool {
 	return says != nil && says.Offers()
 }
 
-// current reports whether the entry is in the directory, and the agent can get messages: one of
-// this process has an actor.
-func (r *Registration) current() bool {
-	return !r.unregistered.Load() && (r.local == nil || r.local.pid.Load() != nil)
-}
+// current reports whether the agent can get messages: one of this process has an actor.
+func (r *Registration) current() bool { return r.local == nil || r.local.pid.Load() != nil }
 
 // leadsTo reports whether Find returns this entry for an id. r may be nil.
 func (r *Registration) leadsTo(id performatives.AgentID) bool {
-	return r != nil && r.id.Is(id) && r.current()
+	return r != nil && r.id.Is(id) && !r.unregistered.Load() && r.current()
 }
 
 // Deliver passes m to the agent's destination. The error is a [*performatives.Refusal], as that of
