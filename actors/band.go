@@ -253,11 +253,13 @@ func (b *band) release() {
 	b.head, b.tail, b.spare = nil, nil, nil
 }
 
-// close makes every later push fail. Queued messages stay for the consumer.
-func (b *band) close() {
+// close makes every later push fail. It reports whether there are queued messages, which stay for
+// the consumer.
+func (b *band) close() (queued bool) {
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.closed = true
-	b.mu.Unlock()
+	return b.queued > 0
 }
 
 // len returns the number of messages that occupy a slot.

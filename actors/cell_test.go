@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"context"
 	"errors"
 	goruntime "runtime"
 	"testing"
@@ -238,4 +239,40 @@ func TestDoEndsWithItsAgent(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// A message is given back although its producer has not come to wake the mailbox when the agent
+// stops: Retire returns after that.
+func TestRetireWithAMessageThatWakesNobody(t *testing.T) {
+	s, err := NewSystem(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Stop(context.Background()) //nolint:errcheck // nothing runs
+	self, err := s.Spawn(t.Context(), Spec{ID: "a", New: func() Agent { return silent{} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := performatives.New(performatives.Envelope{
+		ID: "m", Performative: performatives.ActInform, Sender: "b", Receiver: "a", Timestamp: time.Unix(1, 0), Payload: performatives.Raw(`{}`),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, normal := self.c.mailbox, performatives.Normal.Band()
+	if reason := box.newBand(normal).push(m, 10, bounded); reason != 0 {
+		t.Fatal(reason)
+	}
+	v, _, err := s.Retire(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.Len() != 1 {
+		t.Errorf("%d messages are given back, want 1", v.Len())
+	}
+	box.wake(1<<normal, false) // which is too late
+	v.Release(func(*performatives.Message) error { return nil })
+	if n := s.Counts().Refused; n != 0 {
+		t.Errorf("%d messages are refused", n)
+	}
 }

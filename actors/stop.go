@@ -52,8 +52,8 @@ func (m *Mailbox) serveLifecycle(message any) {
 func (m *Mailbox) stop() {
 	m.stopped = true
 	for i := range m.bands {
-		if !m.bands[i].CompareAndSwap(nil, closedBand) {
-			m.bands[i].Load().close()
+		if !m.bands[i].CompareAndSwap(nil, closedBand) && m.bands[i].Load().close() {
+			m.state.Or(1 << i) // the producer of a message has perhaps not set the bit yet
 		}
 	}
 	m.state.And(^uint32(stateSuspended))
