@@ -86,7 +86,8 @@ type entry struct {
 func (e *entry) is(k Key) bool { return e.key.Initiator == k.Initiator && e.key.Peer.Is(k.Peer) }
 
 // conversations is the index of one agent's open conversations by id. Only the agent's actor
-// changes it, with mu held, and reads it without; other goroutines hold mu. The zero value is empty.
+// changes it, with mu held, and reads it without. Other goroutines hold mu to read. The zero value
+// is empty.
 type conversations struct {
 	mu   sync.Mutex
 	byID map[performatives.ConversationID]*entry

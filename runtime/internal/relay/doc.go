@@ -17,8 +17,8 @@
 // requests of a link are bounded in number and in bytes. Those without a record are bounded by the
 // worker's node.
 //
-// It may call the actor system, the tables of codons, the [Sender] of a link, and the two functions
-// that [New] gets, which ask the room mesh. It imports no other room. One lock guards all records.
+// It may call the actor system, the tables of codons and the [Sender] of a link. It asks the room
+// mesh by the two functions that [New] gets. It imports no other room. One lock guards all records.
 // While it is held, only the actor system is called, and at the stop of the node the senders of
 // links. Each link has a lock for the messages that come in by it. It is held while such
 // a message is routed, and taken before that of the records.
