@@ -49,3 +49,18 @@ func TestConversationAliases(t *testing.T) {
 		t.Errorf("%d ids are left in the index", len(cs.byID))
 	}
 }
+
+// A run of an agent leaves no conversation to the next one.
+func TestResetForgetsConversations(t *testing.T) {
+	s, err := NewSystem(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Stop(t.Context()) //nolint:errcheck // nothing runs
+	c, e := &cell{Registration: Registration{sys: s}}, &entry{key: Key{ID: "c", Peer: "b"}, conversation: &recording{}}
+	c.conversations.add(e)
+	s.count(e, 1)
+	if c.reset(); len(c.conversations.byID) != 0 || s.Counts().Open != 0 {
+		t.Errorf("%d are left, and %d are counted", len(c.conversations.byID), s.Counts().Open)
+	}
+}

@@ -78,3 +78,17 @@ func TestPauseOfANode(t *testing.T) {
 		}
 	})
 }
+
+// A placed agent that the directory has lost comes again at another node: where it was heard before
+// says nothing of that.
+func TestRemovedAgentIsNotHeard(t *testing.T) {
+	n := newMesh(t)
+	defer stop(t.Context(), n) //nolint:errcheck // nothing runs
+	c := n.cluster
+	l := linksTo(c, "n2")[0]
+	lead := c.leadLocked(nil, wanted{entry: directory.Entry{Agent: "k/a", Owner: l.peer, Placed: true}, link: l})
+	c.heard.note("k/a", heardOver{l, true})
+	if c.removeLocked(lead); c.heard.from("k/a") != nil {
+		t.Error("it is still taken for an agent of the node")
+	}
+}
