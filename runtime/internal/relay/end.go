@@ -196,7 +196,7 @@ func (r *Relay) tombstoneLocked(t *record) {
 			t.keys[i], r.index[k] = k, t
 		}
 	}
-	t.tombstone, t.first, t.asked, t.latest, t.passing, t.cancel, t.ids, t.progress = true, nil, nil, nil, nil, nil, nil, nil
+	t.tombstone, t.first, t.asked, t.latest, t.cancel, t.ids, t.progress = true, nil, nil, nil, nil, nil, nil
 	if until := time.Now().Add(t.patience()); t.due.Before(until) {
 		r.scheduleLocked(t, until)
 	}

@@ -129,6 +129,17 @@ func (r *Relay) removeLocked(t *record) {
 	}
 }
 
+// restoreLocked opens a removed record again, but for its deadline. A later record keeps its keys.
+func (r *Relay) restoreLocked(t *record) {
+	t.gone = false
+	for _, k := range t.keys {
+		if r.index[k] == nil {
+			r.index[k] = t
+		}
+	}
+	r.listLocked(t)
+}
+
 // scheduleLocked sets the deadline of a record.
 func (r *Relay) scheduleLocked(t *record, due time.Time) {
 	if t.place != 0 {

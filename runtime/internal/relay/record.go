@@ -26,12 +26,11 @@ type record struct {
 
 	first *performatives.Message // that opened it; nil in a tombstone
 	state
-	latest  *performatives.Message // the latest message noted
-	passing *performatives.Message // the answer that is being passed on, and is noted later; nil: none
-	cancel  *performatives.Message // the latest CANCEL
-	ids     []performatives.MessageID
-	keys    []recordKey
-	room    struct { // the first memory of these two: most need no more
+	latest *performatives.Message // the latest message noted
+	cancel *performatives.Message // the latest CANCEL
+	ids    []performatives.MessageID
+	keys   []recordKey
+	room   struct { // the first memory of these two: most need no more
 		ids  [3]performatives.MessageID
 		keys [2]recordKey
 	}

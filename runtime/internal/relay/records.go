@@ -8,7 +8,6 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
-	"github.com/ribosome-agents/ribosome/wire"
 )
 
 // maxTombstones is the largest number of ended records that are kept because a late reply may come.
@@ -24,11 +23,9 @@ type passage struct {
 }
 
 // note finds or opens the record of a message, nil for none, and returns its state before. It notes
-// a message of the asker before that is passed on, because its receiver may act on it at once. An
-// answer is noted afterwards (see settle), or when another message comes, which may be the reaction
-// to it. The error is a [*performatives.Refusal]: the session is over, too many requests are open,
-// or the asker was told an end before. note calls now only if the message opens a record or expects
-// a reply.
+// a message before that is passed on, because its receiver may act on it at once. The error is a
+// [*performatives.Refusal]: the session is over, too many requests are open, or the asker was told
+// an end before. note calls now only if the message opens a record or expects a reply.
 func (r *Relay) note(p passage, now func() time.Time) (t *record, before state, err error) {
 	begins := r.begins(p)
 	r.mu.Lock()
@@ -36,11 +33,7 @@ func (r *Relay) note(p passage, now func() time.Time) (t *record, before state, 
 	if p.from.lost() || p.to.lost() {
 		return nil, before, p.message.Refused(performatives.CodeStopped, "the connection to the agent has closed")
 	}
-	if t = r.findLocked(p); t != nil && t.passing != nil && t.passing != p.message {
-		r.observeLocked(t, t.passing)
-		t.passing = nil
-		t = r.findLocked(p) // it may have ended
-	}
+	t = r.findLocked(p)
 	switch {
 	case t == nil && (!begins || p.accountedFor()):
 		m, own := p.message, 0
@@ -63,48 +56,44 @@ func (r *Relay) note(p passage, now func() time.Time) (t *record, before state, 
 		return nil, before, nil
 	case t.latest == p.message: // it was noted at the namespace that it is for
 		return nil, before, nil
-	case t.roleOf(p.message) == machine.Responder:
-		t.passing = p.message
-		return t, before, nil
 	}
 	before = t.state
-	if p.message.Performative().ExpectsReply() {
+	if p.message.Performative().ExpectsReply() && t.roleOf(p.message) == machine.Initiator {
 		if err := r.roomLocked(t, p, 0); err != nil {
 			return nil, before, err
 		}
 		r.askLocked(t, p.message, now)
 	}
-	t.observe(p.message)
+	if t.observe(p.message) {
+		r.removeLocked(t)
+		t.latest = p.message // for takeBack
+	}
 	return t, before, nil
 }
 
-// settle notes the outcome of a message of a record, whose state before is that which note has
-// returned. An answer is noted only if it was passed on. A message of the asker that was not is a
-// refused copy, or has not been sent. settle reports whether the record was ended meanwhile, and
-// its parties were told of the end.
-func (r *Relay) settle(t *record, before state, m *performatives.Message, unsent error) (told bool) {
+// takeBack undoes what a message has changed of a record, whose state before is that which note has
+// returned, because it was not passed on: it is a refused copy, or has not been sent. takeBack
+// reports whether the record was ended meanwhile, and its parties were told of the end.
+func (r *Relay) takeBack(t *record, before state, m *performatives.Message, why performatives.Code) (told bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case t.tombstone:
 		return true
-	case t.roleOf(m) == machine.Responder:
-		if t.passing == m {
-			if t.passing = nil; unsent == nil {
-				r.observeLocked(t, m)
-			}
-		}
-	case unsent == nil:
-		if t.progress != nil && t.progress.Ended() {
-			r.removeLocked(t)
-		}
-	case t.asked == m && !t.copyRefused(wire.AsRefusal(unsent).Code): // another copy has arrived, or it is a CANCEL
+	case t.asked == m && !t.copyRefused(why): // another copy has arrived, or it is a CANCEL
 	case t.asked == m && (before.asked == nil || before.asked.ID() == m.ID()):
 		r.removeLocked(t)
 	case t.latest == m: // else it has ended, or later messages count on it
+		if t.gone {
+			r.restoreLocked(t)
+		}
 		r.setStateLocked(t, before)
 		t.latest = nil
 		t.ids = slices.DeleteFunc(t.ids, func(id performatives.MessageID) bool { return id == m.ID() })
+		if t.asker.lost() || t.worker.lost() { // while it was not open
+			r.finishLocked([]*record{t}, Disconnected)
+			return true
+		}
 	}
 	return false
 }
@@ -118,12 +107,6 @@ func (r *Relay) setStateLocked(t *record, next state) {
 		side.via.addWeight(t.weight() - before)
 	}
 	r.scheduleLocked(t, due)
-}
-
-func (r *Relay) observeLocked(t *record, m *performatives.Message) {
-	if t.observe(m) {
-		r.removeLocked(t)
-	}
 }
 
 func (p party) is(other party) bool { return p.via == other.via && p.id.Is(other.id) }

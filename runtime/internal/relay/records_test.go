@@ -111,10 +111,7 @@ func (d *recordsFixture) passage(m *p.Message) passage {
 }
 
 func (d *recordsFixture) passesAs(on passage) error {
-	t, before, err := d.note(on, d.clock)
-	if t != nil {
-		d.settle(t, before, on.message, nil)
-	}
+	_, _, err := d.note(on, d.clock)
 	return err
 }
 
@@ -1084,6 +1081,58 @@ func TestRecordOfAnAnswerThatIsAnsweredAtOnce(t *testing.T) {
 	d.wantOpen(1)
 	d.bob.via.EndRecords(Disconnected)
 	d.wantEnds("q2 disconnected")
+}
+
+// Whoever gets the last answer of a request no longer waits for it, although the relay has not
+// returned from passing it on: there is room for another request, and an asker that leaves then
+// leaves nothing that the worker should hear of.
+func TestRecordOfAnAnswerThatIsOnItsWay(t *testing.T) {
+	d := newRecordsFixture(t)
+	for i := range testLimits.Open {
+		d.must(act(t, fmt.Sprint("q", i), p.ActTaskRequest, func(e *p.Envelope) { e.ConversationID = p.ConversationID(e.ID) }))
+	}
+	last := act(t, "l", p.ActFailure, func(e *p.Envelope) { e.InReplyTo, e.ConversationID = "q0", "q0" })
+	if _, err := d.pass(d.passage(last), func(*p.Message) error {
+		d.wantOpen(testLimits.Open - 1)
+		return d.passes(act(t, "next", p.ActTaskRequest, nil))
+	}); err != nil {
+		t.Error(err)
+	}
+	d.ann.via.EndRecords(Disconnected)
+	d.wantEnds("cancel next", "cancel q1", "cancel q2", "cancel q3")
+}
+
+// An answer that could not be passed on is not the end of its record: that ends with the session
+// meanwhile, or goes on beside a later request of the conversation.
+func TestRecordOfALastAnswerThatFails(t *testing.T) {
+	for name, one := range map[string]struct {
+		meanwhile func(*testing.T, *recordsFixture)
+		told      bool
+		then      *p.Message // to the later request by its conversation
+		ends      []string
+	}{
+		"its session has ended": {func(_ *testing.T, d *recordsFixture) { d.bob.via.EndRecords(Disconnected) }, true, nil, []string{"q disconnected"}},
+		"a later request has its key": {func(t *testing.T, d *recordsFixture) { d.must(act(t, "q2", p.ActTaskRequest, nil)) }, false,
+			act(t, "s", p.ActFailure, func(e *p.Envelope) { e.InReplyTo = "elsewhere" }), []string{"cancel q", "q timeout"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newRecordsFixture(t)
+				d.must(act(t, "q", p.ActTaskRequest, nil))
+				if told := d.fails(act(t, "l", p.ActFailure, nil), p.CodeBusy, func() { one.meanwhile(t, d) }); told != one.told {
+					t.Errorf("told %t", told)
+				}
+				if one.then != nil {
+					d.must(one.then)
+				}
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				d.wantOpen(0)
+				d.wantEnds(one.ends...)
+				d.stop()
+			})
+		})
+	}
 }
 
 // A further message of the asker that was not passed on has not been sent: it may be sent again,

@@ -102,7 +102,7 @@ func (r *Relay) pass(p passage, on func(*performatives.Message) error) (unsent, 
 	if t != nil && t.as != "" && p.as == "" && !m.Sender().Is(t.asker.id) {
 		m = t.voiced(m)
 	}
-	if unsent = on(m); t != nil && r.settle(t, before, p.message, unsent) {
+	if unsent = on(m); unsent != nil && t != nil && r.takeBack(t, before, p.message, wire.AsRefusal(unsent).Code) {
 		return unsent, nil
 	}
 	return unsent, unsent
