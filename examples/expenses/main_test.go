@@ -8,9 +8,12 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/approval"
 	"github.com/ribosome-agents/ribosome/codons/codontest"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/internal/leakcheck"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }
 
 // boss is a manager that decides by the rules of chance.
 type boss struct{ script *codontest.Script }

@@ -1,6 +1,6 @@
 // Package leakcheck fails a test binary that leaves goroutines running.
 //
-// Every package with tests has this function:
+// Every package whose tests start goroutines has this function:
 //
 //	func TestMain(m *testing.M) { leakcheck.Main(m) }
 //

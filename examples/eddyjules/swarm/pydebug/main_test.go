@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ribosome-agents/ribosome/internal/leakcheck"
 )
 
 // fakeFlag makes this test binary an interpreter that understands the lines of
@@ -20,7 +22,7 @@ func TestMain(m *testing.M) {
 		runFake(os.Args[2:])
 		return
 	}
-	os.Exit(m.Run())
+	leakcheck.Main(m)
 }
 
 func runFake(args []string) {

@@ -1,0 +1,9 @@
+package account_test
+
+import (
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/internal/leakcheck"
+)
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }
