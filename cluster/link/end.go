@@ -31,7 +31,7 @@ type end struct {
 	mu       sync.Mutex
 	link     *Link
 	wait     admission.Meter // of the messages until the peer has acknowledged them
-	back     atomic.Int64    // when what waits at the peer will have arrived, as it has told; since Links.began, in nanoseconds
+	back     atomic.Int64    // when the backlog of the peer will have arrived, as it has told; since Links.began, in nanoseconds
 	stream   Stream          // nil: none
 	why      error           // why messages did not pass when the last stream ended, or could not be opened
 	gone     bool

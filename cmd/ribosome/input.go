@@ -37,7 +37,7 @@ func readFile(flag, name string, limit int) ([]byte, error) {
 	return nil, usagef("%s %s: %v", flag, shown(name), err)
 }
 
-// parseFile reads the file of a flag, which may be secret. The advice says what has to be in it.
+// parseFile reads the file of a flag, which may be secret. The advice names the wanted content.
 func parseFile[T any](flag, name string, parse func(text []byte) (T, error), advice string) (v T, err error) {
 	text, err := readFile(flag, name, maxSecret)
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 // Each conversation is an [codons.InitiatorSide] with a side of its own, and has no data of the
 // others.
 //
-//	g := group.New(rules, func(ctx context.Context, r *machine.Rule, at []machine.State) ([]Command, error) {
-//		… // one command per member, in the order of Begin; the zero Command for a member that r is not about
-//	})
+//	// decide returns one command for each member, in the order of Begin; the zero Command for a
+//	// member that the rule is not about.
+//	g := group.New(rules, decide)
 //	for _, to := range peers {
 //		s := &pairSide{…}
 //		if err := s.Prepare(ctx, self, opening); err != nil {

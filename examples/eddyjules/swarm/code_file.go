@@ -18,8 +18,8 @@ func isPath(code string) bool {
 	return strings.HasSuffix(code, ".py") && !strings.ContainsFunc(code, unicode.IsSpace)
 }
 
-// readCode reads a file below root, in which the path is, relative or absolute. The error is a
-// [*performatives.Refusal], which says nothing of what is elsewhere.
+// readCode reads a file below root. Its path is relative to root or absolute. The error is a
+// [*performatives.Refusal], which says nothing of other files.
 func readCode(root, name string) (string, error) {
 	const field = "task_parameters.code_to_debug"
 	refusal := &performatives.Refusal{Code: performatives.CodeInvalidPayload, Field: field, Text: fmt.Sprintf("%s: want the code itself, got the path %.128q, and no file is read here", field, name)}

@@ -172,7 +172,7 @@ type Responded struct {
 	Cited      []int    `json:"cited_chunks"`    // numbers of context_chunks, from 1
 }
 
-// Answer is what comes of a question: the passages that were found, and the answer from them.
+// Answer is the result of a question: the passages that were found, and the answer from them.
 type Answer struct {
 	Retrieved
 	Responded

@@ -49,7 +49,7 @@ func (p *parser) infix() string {
 	return op
 }
 
-// operation reads op and what is on the right of it.
+// operation reads op and its right side.
 func (p *parser) operation(left *Expr, op string) *Expr {
 	switch op {
 	case "(":

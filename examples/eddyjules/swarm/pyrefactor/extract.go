@@ -16,8 +16,8 @@ const (
 )
 
 // extract suggests to make a function of the longest loop, with or if in a long function of the
-// module. Only statements of the function's own block are looked at: what is assigned before them
-// is assigned in any case.
+// module. Only statements of the function's own block are looked at: all assignments before them
+// are made in any case.
 func (w *work) extract(function *pydebug.Stmt) {
 	if function.Parent != nil || len(function.Body) < 2 || w.lines(function) < longFunction || !w.plainFunction(function) {
 		return
