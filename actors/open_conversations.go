@@ -75,8 +75,8 @@ func (r *Registration) AccountFor(m *performatives.Message) bool {
 // AccountsFor reports whether the sender of m waits for the reply in a call of [Self.Ask] that is
 // the only memory of m: see [Registration.AccountFor].
 func (s *System) AccountsFor(m *performatives.Message) bool {
-	r, ok := s.Find(m.Sender())
-	return ok && r.local != nil && r.local.requests.Load().when(m, func(r *pendingRequest) bool { return r.accounts })
+	c, ok := s.cellAt(m.Sender()) // also while it starts
+	return ok && c.requests.Load().when(m, func(r *pendingRequest) bool { return r.accounts })
 }
 
 // Converses reports whether the agent of this process handles m, a request to it, by a
