@@ -257,10 +257,8 @@ func (c *clustered) endLocked(l *nodeLink, left bool) {
 		agents[id].registration.Remove() // before the records move, which end with an agent of this node
 	}
 	moves := func(id performatives.AgentID) bool {
-		if a := agents[id]; a != nil {
-			return l.left && a.Placed
-		}
-		return l.left && c.node.placer.pick(id, nil).Placed
+		a := agents[id]
+		return l.left && (a != nil && a.Placed || a == nil && c.node.placer.pick(id).Placed)
 	}
 	for _, id := range l.Workers() {
 		if moves(id) {
