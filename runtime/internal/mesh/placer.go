@@ -92,15 +92,17 @@ func (p *placer) drain() {
 	}
 }
 
-// pick returns which node is to run an agent, of those but except, which may be nil.
-func (p *placer) pick(id performatives.AgentID, except *nodeLink) (at route.Host) {
+// pick returns which node is to run an agent, of those but except; nil stands for none.
+func (p *placer) pick(id performatives.AgentID, except ...*nodeLink) (at route.Host) {
 	name := placement.KindOf(id)
 	k, here := p.kindOf(id)
 	hosts := p.hosts(name)
 	if k == nil && len(hosts) == 0 || k != nil && k.Singleton != (id.Fold() == performatives.AgentID(name)) || namesHosts(id) {
 		return at
 	}
-	maps.DeleteFunc(hosts, func(_ string, l *nodeLink) bool { return l != nil && except != nil && l.peer == except.peer })
+	maps.DeleteFunc(hosts, func(_ string, l *nodeLink) bool {
+		return l != nil && slices.ContainsFunc(except, func(other *nodeLink) bool { return other != nil && other.peer == l.peer })
+	})
 	first := placement.Pick(id, slices.Collect(maps.Keys(hosts)))
 	return route.Host{Placed: true, May: here, Here: here && first == p.node.Name(), Link: way(hosts[first])}
 }
@@ -143,7 +145,7 @@ const maxReroutes = 4 * route.MaxForwards
 // or in a while. It calls giveUp if that fails. It reports false if the message is not for a placed
 // agent, or is for a run that has ended.
 func (p *placer) reroute(m *performatives.Message, giveUp func(error)) bool {
-	at := p.pick(m.Receiver(), nil)
+	at := p.pick(m.Receiver())
 	if at.Link == nil && !at.Here || m.Forwards() >= maxReroutes || !route.Opens(m) {
 		return false
 	}
@@ -256,12 +258,7 @@ func (a *activation) freeLocked() {
 }
 
 // leaves reports whether an agent is about to leave this node, or its memory.
-func (p *placer) leaves(id performatives.AgentID) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	a := p.active[id.Fold()]
-	return a != nil && a.leaving
-}
+func (p *placer) leaves(id performatives.AgentID) bool { return p.runOf(id).leaving }
 
 // agentStopped forgets an agent that has stopped by itself. Its id may be reserved again by now.
 func (p *placer) agentStopped(id performatives.AgentID) {
@@ -325,7 +322,7 @@ func (p *placer) placed() ([]*activation, []*kind) {
 func (p *placer) settle() {
 	active, kinds := p.placed()
 	for _, a := range active {
-		if to := p.pick(a.Agent, nil).Link; to != nil && !to.Ended() && !p.leaves(a.Agent) {
+		if to := p.pick(a.Agent).Link; to != nil && !to.Ended() && !p.leaves(a.Agent) {
 			p.node.System.Work(func() {
 				talk, cancel := context.WithTimeout(p.moves, a.kind.MoveTime)
 				defer cancel()
@@ -338,7 +335,7 @@ func (p *placer) settle() {
 	for _, k := range kinds {
 		id := performatives.AgentID(k.name)
 		switch _, runs := p.node.System.Find(id); {
-		case runs || !p.pick(id, nil).Here: // nowhere unless the kind is a singleton
+		case runs || !p.pick(id).Here: // nowhere unless the kind is a singleton
 		case view{p.node}.RunsElsewhere(id): // until that node joins, or is forgotten
 			p.retryLater()
 		default:

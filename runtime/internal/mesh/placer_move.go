@@ -88,13 +88,13 @@ func (p *placer) passivate(a *activation, self actors.Self) {
 	case !r.ran: // it has left memory meanwhile
 		p.keep(a, r)
 	case r.state != nil, r.Len() > 0: // or messages have come meanwhile: they stay in their order
+		p.node.Events.AgentPassivated(a.Agent) // before it begins again
 		r.ran = false
 		p.keep(a, r)
-		p.node.Events.AgentPassivated(a.Agent)
 	default:
+		p.node.Events.AgentPassivated(a.Agent)
 		r.Release(p.node.Route)
 		p.remove(a)
-		p.node.Events.AgentPassivated(a.Agent)
 	}
 }
 
@@ -108,11 +108,11 @@ func (p *placer) keep(a *activation, r retired) {
 	r.OnMessage(func() { p.node.System.Work(func() { p.wake(a) }) })
 }
 
-// wake starts a passive agent, unless it leaves.
+// wake starts a passive agent, unless it leaves, or starts already.
 func (p *placer) wake(a *activation) {
 	p.mu.Lock()
 	r := a.passive
-	wakes := r != nil && !a.leaving
+	wakes := r != nil && a.busy == nil
 	if wakes {
 		a.busy = make(chan struct{})
 	}

@@ -82,14 +82,19 @@ const offerAgain = 50 * time.Millisecond
 
 // offerAround offers an agent that has stopped to the node that is to run it, until that takes it.
 // It returns the node, or nil if the agent is to run here: it was refused, or this node is to run
-// it. A node that drains offers it again after a refusal: one that drains, too, is soon known to
-// host nothing. The error is that no other node takes it.
+// it. A node that drains offers it to the next node after a refusal, and to all again when each has
+// refused it: one that drains, too, is soon known to host nothing. The error is that no other node
+// takes it.
 func (p *placer) offerAround(ctx context.Context, a *activation, r retired) (*nodeLink, error) {
 	own := p.runOf(a.Agent)
 	h := note{Step: stepOffer, Agent: a.Agent, Activation: own.Since, First: own.First, State: r.state, Ran: r.ran, Taken: takenBy(r)}
+	var refused []*nodeLink // in this round
 	err := fmt.Errorf("no other node hosts the kind %s", a.kind.name)
 	for wait := offerAgain; ; wait = min(2*wait, time.Second) {
-		at, draining := p.pick(a.Agent, nil), p.draining.Load() // also if it was not when that was picked
+		at, draining := p.pick(a.Agent, refused...), p.draining.Load() // also if it was not when that was picked
+		if at.Link == nil && refused != nil {
+			refused, at = nil, p.pick(a.Agent)
+		}
 		to, _ := at.Link.(*nodeLink)
 		switch {
 		case at.Here:
@@ -108,6 +113,7 @@ func (p *placer) offerAround(ctx context.Context, a *activation, r retired) (*no
 					p.retryLater()
 					return nil, nil
 				}
+				refused = append(refused, to)
 			}
 		}
 		if !p.pause(ctx, wait) {
@@ -240,7 +246,7 @@ func (p *placer) take(from cluster.Incarnation, h note) (answer note) {
 // takeOver begins the next run of an agent, after that of another node.
 func (p *placer) takeOver(theirs directory.Entry, h note) error {
 	k, hosted := p.kindOf(h.Agent)
-	if !hosted || !p.pick(h.Agent, nil).Placed {
+	if !hosted || !p.pick(h.Agent).Placed {
 		return errors.New("it does not host the kind")
 	}
 	c := p.node.cluster

@@ -1316,8 +1316,16 @@ type stopping struct {
 
 func (s stopping) Stop(*actors.Context) { s.stops() }
 
+// passivations calls a function when an agent has left memory.
+type passivations struct {
+	unheard
+	call func()
+}
+
+func (p passivations) AgentPassivated(performatives.AgentID) { p.call() }
+
 // Messages that come while an agent leaves memory are handled in their order, also those that come
-// when its id is given back.
+// when its id is given back. That it has left is told before it begins again.
 func TestMessagesOfAnAgentThatLeavesMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n *Mesh
@@ -1348,10 +1356,12 @@ func TestMessagesOfAnAgentThatLeavesMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
+		told := false
+		n.Events = passivations{call: func() { told = n.placer.leaves("k/a") }}
 		n.placer.passivate(a, self)
 		synctest.Wait()
-		if !left.Load() {
-			t.Error("it has not left")
+		if !left.Load() || !told {
+			t.Errorf("it has left: %t, and that is told before it may begin again: %t", left.Load(), told)
 		}
 		last() // its id was kept
 		synctest.Wait()
@@ -1418,6 +1428,26 @@ func TestPassiveAgentBegins(t *testing.T) {
 	})
 }
 
+// An agent that wakes is not begun by a call that has waited, too: two messages can cause one each,
+// when the agent is to move between them, and stays.
+func TestPassiveAgentBeginsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := newPlacing(t)
+		offered := note{Step: stepOffer, Agent: "k/a", Activation: 1, First: 1, State: []byte("state")}
+		p.take(cluster.Incarnation{Name: "n2", Epoch: 1}, offered)
+		a, first := p.active["k/a"], p.runOf("k/a").Since
+		p.mu.Lock()
+		a.busy = make(chan struct{}) // by the other call, which has yet to begin the next run
+		p.mu.Unlock()
+		p.wake(a)
+		synctest.Wait()
+		if run := p.runOf("k/a"); run.Since != first {
+			t.Errorf("it is begun twice: %+v", run)
+		}
+		_ = stop(t.Context(), p.node)
+	})
+}
+
 // A node that hears the farewell of another one takes in its part of the directory, and answers
 // behind all that it has sent.
 func TestFarewellOfAnotherNode(t *testing.T) {
@@ -1464,7 +1494,7 @@ func TestSettleLeavesAloneWhatLeaves(t *testing.T) {
 		beside(t, p, &sentLinks{})
 		p.draining.Store(false)
 		id := performatives.AgentID("k/0")
-		for i := 0; p.pick(id, nil).Link == nil; i++ {
+		for i := 0; p.pick(id).Link == nil; i++ {
 			id = performatives.AgentID(fmt.Sprint("k/", i))
 		}
 		if err := p.activate(id, nil); err != nil {
@@ -1496,7 +1526,7 @@ func TestNoMoveOverALinkThatHasEnded(t *testing.T) {
 			_, n2 := beside(t, p, links)
 			p.draining.Store(false)
 			id := performatives.AgentID("k/0")
-			for i := 0; p.pick(id, nil).Link == nil; i++ {
+			for i := 0; p.pick(id).Link == nil; i++ {
 				id = performatives.AgentID(fmt.Sprint("k/", i))
 			}
 			if err := p.activate(id, nil); err != nil {
@@ -1617,7 +1647,7 @@ func TestOfferAround(t *testing.T) {
 				id := performatives.AgentID("k/a")
 				for i := 0; one.hosts; i++ { // until the other node comes first
 					id = performatives.AgentID(fmt.Sprint("k/", i))
-					if p.pick(id, nil).Link != nil {
+					if p.pick(id).Link != nil {
 						break
 					}
 				}
@@ -1654,6 +1684,42 @@ func TestOfferAround(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An agent of a node that drains goes to another host of its kind when the nodes that come first refuse
+// it, for good or for now. When all have refused it, they are asked again.
+func TestOfferToTheNextHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, k := newPlacing(t)
+		links := &sentLinks{}
+		c, _ := beside(t, p, links)
+		for _, name := range []string{"n3", "n4"} {
+			peer := cluster.Incarnation{Name: name, Epoch: 1}
+			c.addLocked(peer)
+			theirs := directory.New(peer)
+			theirs.Put(directory.Entry{Agent: hostEntry("k"), Hidden: true, Hosts: true, Since: 1}, nil)
+			c.replica.Joined(peer)
+			c.Merge(theirs.State())
+		}
+		var asked []string
+		links.offered = func(peer cluster.Incarnation, h note) {
+			answer := note{Step: stepRefused, Agent: h.Agent, Reason: "an agent of that id is here"}
+			if asked = append(asked, peer.Name); len(asked) == 6 {
+				answer.Step = stepTaken
+			}
+			go p.answered(c.peers[peer], answer)
+		}
+		a := &activation{kind: k, run: run{Entry: directory.Entry{Agent: "k/a", Placed: true, Since: 7, First: 5}}}
+		to, err := p.offerAround(t.Context(), a, reserved(t, p, "k/other", 0))
+		if err != nil || to == nil || to.peer.Name != asked[5] {
+			t.Errorf("it is taken: %t, %v", to != nil, err)
+		}
+		first := slices.Sorted(slices.Values(asked[:3]))
+		if !slices.Equal(first, []string{"n2", "n3", "n4"}) || !slices.Equal(asked[3:], asked[:3]) {
+			t.Errorf("it has asked %q", asked)
+		}
+		_ = stop(t.Context(), p.node)
+	})
 }
 
 // What a node answers to an offer, and the run that it begins.
