@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
+	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/internal/patience"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -24,7 +25,7 @@ func TestClusterOverIPv6(t *testing.T) {
 	_ = l.Close()
 	workAcross(t, join(t, 3, func(t testing.TB, name string, join ...string) *runtime.Node {
 		t.Helper()
-		n := newNode(t, runtime.Options{Name: name, Cluster: &runtime.ClusterOptions{Gossip: "[::1]:0", Join: join}})
+		n := newNode(t, runtime.Options{Name: name, Cluster: &runtime.ClusterOptions{Gossip: "[::1]:0", Join: join, Profile: membership.WAN}})
 		for _, m := range n.Members() {
 			for what, address := range map[string]string{"gossip": m.Gossip, "links": m.Links} {
 				if host, _, err := net.SplitHostPort(address); host != "::1" || err != nil {

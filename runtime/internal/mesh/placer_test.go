@@ -1606,6 +1606,36 @@ func TestIDsYieldToTheState(t *testing.T) {
 	}
 }
 
+// Of the time for a drain, the last part is for the stop of the node, and the one before for the offers
+// of agents whose conversations have taken too long.
+func TestTimeOfADrain(t *testing.T) {
+	for deadline, want := range map[time.Duration][2]time.Duration{
+		30 * time.Second: {27 * time.Second, 28500 * time.Millisecond},
+		4 * time.Second:  {2 * time.Second, 3 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p, _ := newPlacing(t)
+			activated(t, p)
+			c, _ := beside(t, p, &sentLinks{}) // which gets no answer
+			c.members = aloneMembership{cluster.Member{Incarnation: c.self}}
+			ctx, cancel := context.WithTimeout(t.Context(), deadline)
+			defer cancel()
+			began := time.Now()
+			var talked time.Duration
+			context.AfterFunc(p.moves, func() { talked = time.Since(began) })
+			if err := p.node.HandOver(ctx); err == nil {
+				t.Error("it was handed over")
+			}
+			offered := time.Since(began)
+			synctest.Wait()
+			if got := [2]time.Duration{talked, offered}; got != want {
+				t.Errorf("of %v, the conversations have got %v, and the offers %v", deadline, talked, offered)
+			}
+			_ = stop(t.Context(), p.node)
+		})
+	}
+}
+
 // What becomes of an agent that has stopped, by the answers of the only other node that hosts its
 // kind.
 func TestOfferAround(t *testing.T) {
