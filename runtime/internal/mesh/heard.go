@@ -22,7 +22,7 @@ const (
 // that of an agent which was lost with its node, until it is known again.
 type heard struct {
 	n  atomic.Int64 // how many there are in by
-	mu sync.Mutex
+	mu sync.RWMutex
 	by map[performatives.AgentID]heardOver // by folded id
 }
 
@@ -87,8 +87,8 @@ func (h *heard) overOf(id performatives.AgentID) heardOver {
 	if h.n.Load() == 0 {
 		return heardOver{}
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.mu.RLock()
+	defer h.mu.RUnlock()
 	return h.by[id.Fold()]
 }
 
