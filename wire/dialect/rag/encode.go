@@ -142,7 +142,7 @@ func (w *writer) note(trace string) {
 	c, m := w.codec, w.Message
 	act := m.Performative()
 	switch {
-	case act == performatives.ActCancel && w.asked != nil:
+	case act == performatives.ActCancel && w.asked != nil && !w.asked.Over():
 		c.asked.AddCancel(w.asked, m.ID(), exchange.ReferenceTo(m))
 	case w.call != nil:
 		c.calls.End(w.call, exchange.Final.Has(act), w.ofCancel)

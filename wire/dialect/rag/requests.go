@@ -141,7 +141,7 @@ func (d *decoder) note() {
 	case x != nil && !startsWork(d.out.Performative):
 		d.deliver(x)
 		c.asked.End(x, exchange.Final.Has(d.out.Performative), x.IsOfCancel(d.out.InReplyTo))
-	case d.out.Performative == performatives.ActCancel && y != nil:
+	case d.out.Performative == performatives.ActCancel && y != nil && !y.Over():
 		c.calls.AddCancel(y, d.out.ID, string(d.out.ID))
 	case startsWork(d.out.Performative) && d.kind != typeStatus:
 		d.origin.call = d.request()

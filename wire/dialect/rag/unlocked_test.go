@@ -28,7 +28,7 @@ func (p probe) Validate() error { return probed() }
 func openProbed(t *testing.T, token func() string) *codec {
 	t.Helper()
 	registry := new(performatives.Registry)
-	for name, act := range map[string]performatives.Performative{"PROBE": performatives.ActRequest, "PROBE_DONE": performatives.ActInformResult} {
+	for name, act := range map[string]performatives.Performative{"PROBE": performatives.ActRequest, "PROBE_DONE": performatives.ActInformResult, "PROBE_CANCEL": performatives.ActCancel} {
 		if err := performatives.RegisterMessageType[probe](registry, name, act); err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +97,8 @@ func with(t *testing.T, m *performatives.Message, f func()) *performatives.Messa
 	return m
 }
 
-// A request whose answer is read while its CANCEL is written has ended: nothing stays of the CANCEL.
+// A request whose answer is read while its CANCEL is written has ended. The receipt answers the
+// CANCEL.
 func TestCancelMeetsTheAnswer(t *testing.T) {
 	c := openProbed(t, nil)
 	m := request(t, "A", "B", "retrieval_request", query)
@@ -106,9 +107,26 @@ func TestCancelMeetsTheAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, c, with(t, cancel, func() { accept(t, c, frameOf("RETRIEVAL_RESULT", "B", "A", trace, `{"retrieved_chunks":[]}`)) }))
-	if x := c.asked.Find("A", "cancel"); x != nil || c.asked.Len() != 0 {
-		t.Errorf("%+v is left, of %d", x, c.asked.Len())
+	out := write(t, c, with(t, cancel, func() { accept(t, c, frameOf("RETRIEVAL_RESULT", "B", "A", trace, `{"retrieved_chunks":[]}`)) }))
+	receipt := accept(t, c, frameOf("INFORM", "B", "A", jsonscan.Text(jsonscan.Member([]byte(out), "trace_id")), `{}`))
+	if receipt.InReplyTo() != "cancel" || receipt.ConversationID() != cancel.ConversationID() {
+		t.Errorf("the receipt answers %s in %s", receipt.InReplyTo(), receipt.ConversationID())
+	}
+}
+
+// A CANCEL of the peer whose request is answered while it is read gets a receipt with its trace id.
+func TestAnswerMeetsTheCancel(t *testing.T) {
+	c := openProbed(t, nil)
+	answer := reply(t, accept(t, c, frameOf(typeRetrieval, "A", "B", "ret-c-001", query)), performatives.ActFailure, performatives.Failure{ErrorCode: performatives.CodeFailed})
+	probed = func() error {
+		probed = func() error { return nil }
+		write(t, c, answer)
+		return nil
+	}
+	cancel := accept(t, c, frameOf("PROBE_CANCEL", "A", "B", "ret-c-001", `{}`))
+	out := write(t, c, reply(t, cancel, performatives.ActInform, performatives.Receipt{}))
+	if trace := jsonscan.Text(jsonscan.Member([]byte(out), "trace_id")); trace != "ret-c-001" {
+		t.Errorf("the receipt has the trace id %s", trace)
 	}
 }
 
