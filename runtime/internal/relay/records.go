@@ -80,10 +80,11 @@ func (r *Relay) takeBack(t *record, before state, m *performatives.Message, why 
 	switch {
 	case t.tombstone:
 		return true
-	case t.asked == m && !t.copyRefused(why): // another copy has arrived, or it is a CANCEL
 	case t.asked == m && (before.asked == nil || before.asked.ID() == m.ID()):
-		r.removeLocked(t)
-	case t.latest == m: // else it has ended, or later messages count on it
+		if t.copyRefused(why) { // else another copy has arrived
+			r.removeLocked(t)
+		}
+	case t.latest == m, t.asked == m && !t.gone: // else it has ended, or later messages count on it
 		if t.gone {
 			r.restoreLocked(t)
 		}

@@ -546,26 +546,38 @@ func TestRecordOfWhatFails(t *testing.T) {
 	if d.fails(last, p.CodeBusy, func() { d.bob.via.EndRecords(Disconnected) }) != true {
 		t.Error("the asker is told twice")
 	}
-	d.wantEnds("x disconnected")
+	d.wantEnds("q disconnected")
 }
 
-// A worker that has not got the asker's CANCEL gets one at the deadline. One that has gets none.
+// A worker that has not got the asker's CANCEL gets one at the deadline. One that has gets none. A
+// CANCEL that was not passed on leaves the request as it was, which is what the asker is told of,
+// also where the worker says something meanwhile.
 func TestWorkerGetsCancelOnce(t *testing.T) {
-	for _, refused := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			d := newRecordsFixture(t)
-			d.must(act(t, "q", p.ActTaskRequest, nil))
-			cancel, want := act(t, "x", p.ActCancel, nil), []string{"x timeout"}
-			if refused {
-				d.fails(cancel, p.CodeBusy, func() {})
-				want = []string{"cancel q", "x timeout"}
-			} else {
-				d.must(cancel)
-			}
-			time.Sleep(time.Hour)
-			synctest.Wait()
-			d.wantEnds(want...)
-			d.stop()
+	cancel := act(t, "x", p.ActCancel, nil)
+	for name, one := range map[string]struct {
+		pass func(*recordsFixture)
+		ends []string
+	}{
+		"it has one":    {func(d *recordsFixture) { d.must(cancel) }, []string{"x timeout"}},
+		"not passed on": {func(d *recordsFixture) { d.fails(cancel, p.CodeBusy, func() {}) }, []string{"cancel q", "q timeout"}},
+		"refused later": {func(d *recordsFixture) {
+			d.must(cancel)
+			d.must(cancel.RefuseCopy("bob", p.Stamp{ID: "s", Time: epoch}, &p.Refusal{Code: p.CodeBusy}))
+		}, []string{"cancel q", "x timeout"}},
+		"while it works": {func(d *recordsFixture) {
+			d.fails(cancel, p.CodeBusy, func() { d.must(answer(t, "s", p.ActStatusUpdate)) })
+		}, []string{"cancel q", "q timeout"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newRecordsFixture(t)
+				d.must(act(t, "q", p.ActTaskRequest, nil))
+				one.pass(d)
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				d.wantEnds(one.ends...)
+				d.stop()
+			})
 		})
 	}
 }
