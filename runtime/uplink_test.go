@@ -96,3 +96,33 @@ func TestAgentThatMoved(t *testing.T) {
 		t.Errorf("an agent that has moved: %v", err)
 	}
 }
+
+// A message of the far node for an agent that has gone does not return to it, even if its sender
+// has run on this node before.
+func TestUplinkSendsNothingBackOfAnAgentThatMoved(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	o := newOutpost(t, h, "out")
+	for _, id := range []performatives.AgentID{"Eliza", "Jules"} {
+		if err := o.Spawn(patience.Context(t), id, returning(reporter)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := o.StopAgent(patience.Context(t), "Eliza"); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.up.Connect(patience.Context(t)); err != nil {
+		t.Fatal(err)
+	}
+	h.awaitVisible("Jules")
+	got := make(chan *performatives.Message, 10)
+	h.spawn("Eliza", always(scripted{topics: []string{"x"}, receive: func(_ *actors.Context, m *performatives.Message) { got <- m }}))
+	if err := o.StopAgent(patience.Context(t), "Jules"); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Send(message(t, "Eliza", "Jules", performatives.ActRequest)); err != nil {
+		t.Fatal(err)
+	}
+	if r := (<-got).AsRefusal(); r == nil || r.Code != performatives.CodeStopped {
+		t.Errorf("told %v, want %s", r, performatives.CodeStopped)
+	}
+}

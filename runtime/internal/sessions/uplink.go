@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -218,12 +219,18 @@ func (u *Uplink) Receive(s *wire.Session, m *performatives.Message) error {
 	l.Receiving.Lock()
 	defer l.Receiving.Unlock()
 	worker := u.node.Relay.WorkerOf(m.Sender(), m, routed)
+	to := cmp.Or(worker, m.Receiver())
 	_, own := u.node.System.Find(m.Sender())
 	switch {
 	case own:
 		return u.node.Relay.Refuse(m, performatives.Refused(performatives.CodeForbidden, "an agent with the id of the sender runs on the receiving node"))
-	case worker == "" && m.Receiver() == "":
+	case to == "":
 		return u.node.System.Pass(m)
+	case !u.node.Knows(to): // it does not go back, even if its sender has run here
+		if err = u.node.System.Deliver(to, m); err != nil { // which says why it cannot
+			err = u.node.Relay.Refuse(m, err)
+		}
+		return err
 	case worker != "":
 		return l.DeliverAs(m, worker, m.Sender(), false)
 	}
