@@ -173,6 +173,21 @@ func TestGatewayListChanged(t *testing.T) {
 	}
 }
 
+// A client that has asked for the tools of one agent only is told when they change.
+func TestGatewayListOfOneAgentChanged(t *testing.T) {
+	h := newGatewayHub(t)
+	h.spawn("Solo", returning(named("Solo", "mix")))
+	p := h.program("cli")
+	p.ask("1", "Solo", "initialize", `{"protocolVersion":"2025-06-18","capabilities":{}}`)
+	p.result("1")
+	p.ask("2", "Solo", "tools/list", "{}")
+	p.result("2")
+	if err := h.StopAgent(t.Context(), "Solo"); err != nil {
+		t.Fatal(err)
+	}
+	p.changed()
+}
+
 // A client is not told of the tools of agents that it may not call.
 func TestGatewayListChangedByRules(t *testing.T) {
 	h := newRuledHub(t, `[{"agent":"*","allow":["Jules"]}]`)

@@ -271,6 +271,7 @@ type shown struct {
 // watch has the session told when the list changes that m asks for.
 func (p *Peers) watch(l *link, from *Agent, m *performatives.Message) {
 	s := shown{p.scope(m.Receiver().Fold()), from, m}
+	p.node.Catalog.Members(s.of) // from its first use on, the catalog tells of changes
 	p.node.shownLock.Lock()
 	defer p.node.shownLock.Unlock()
 	lists := slices.DeleteFunc(slices.Clone(p.node.shown[l]), func(o shown) bool { return o.of == s.of && o.by == from })
