@@ -101,13 +101,12 @@ func (r *Relay) takeBack(t *record, before state, m *performatives.Message, why 
 
 // setStateLocked changes the state of an open record.
 func (r *Relay) setStateLocked(t *record, next state) {
-	before, due := t.weight(), next.due
-	next.due = t.due
+	before := t.weight()
+	r.scheduleLocked(t, next.due)
 	t.state = next
 	for side := range t.sides() {
 		side.via.addWeight(t.weight() - before)
 	}
-	r.scheduleLocked(t, due)
 }
 
 func (p party) is(other party) bool { return p.via == other.via && p.id.Is(other.id) }

@@ -216,12 +216,7 @@ func (l *link) idsLocked() []performatives.AgentID {
 
 // converses reports whether an agent of this process has a conversation with the agent open.
 func (n *Sessions) converses(peer performatives.AgentID) bool {
-	for c := range n.System.Conversations() {
-		if c.Key().Peer.Is(peer) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(n.System.Conversations()), func(c actors.Conversation) bool { return c.Key().Peer.Is(peer) })
 }
 
 // makeRoomLocked takes an agent off the directory that has withdrawn its capabilities and has
