@@ -9,6 +9,9 @@
 // With [Options.Watch] the node checks the messages of its agents against the tables of
 // their codons.
 //
+// The parts of a node are the packages in internal, its rooms: docs/architecture.md has the way of a
+// message through them.
+//
 // # Peers
 //
 // Agents of other processes are connected by sessions of package wire. On the node that
@@ -33,8 +36,8 @@
 // further messages of the task, use the name of the namespace. The namespace system also
 // answers QUERY_REF "agents" with a list of the agents.
 //
-// On the connecting node, an [Uplink] connects the node to the agents of another node. A node may
-// have several:
+// On the connecting node, an [Uplink] connects the node to the agents of another node. A node has
+// one at most:
 //
 //	up, err := node.Uplink(runtime.UplinkOptions{Dial: …})
 //	err = up.Connect(ctx)

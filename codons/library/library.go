@@ -73,7 +73,7 @@ func Services(t codons.Times) []*codons.Service {
 		notify.Service,
 		subscribe.Service,
 		subscribe.WheneverService,
-		discovery.HandshakeService, // before WhisperRole
+		discovery.HandshakeService, // before WhisperService
 		discovery.WhisperService,
 		contractnet.Service,
 		contractnet.IteratedService,
