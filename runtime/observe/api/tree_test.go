@@ -17,7 +17,7 @@ type treeAnswer struct {
 	Truncated     bool           `json:"truncated"`
 }
 
-// checkTree checks that each conversation is behind its parent, and is there once.
+// check checks that each conversation is behind its parent, and is there once.
 func (v treeAnswer) check(t *testing.T, want int) {
 	t.Helper()
 	seen := map[string]bool{}
