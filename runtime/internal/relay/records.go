@@ -30,7 +30,7 @@ func (r *Relay) note(p passage, now func() time.Time) (t *record, before state, 
 	begins := r.begins(p)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if p.from.lost() || p.to.lost() {
+	if p.from.lost() && !p.message.Undeliverable() || p.to.lost() { // a copy that did not leave by the link is refused by this node
 		return nil, before, p.message.Refused(performatives.CodeStopped, "the connection to the agent has closed")
 	}
 	t = r.findLocked(p)

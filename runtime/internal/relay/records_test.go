@@ -811,6 +811,45 @@ func TestOnlyCopyIsNotWritten(t *testing.T) {
 	}
 }
 
+// remote is the destination of an agent of another node.
+type remote struct{ labelled }
+
+func (r remote) Load() *actors.Load         { return r.via.Load() }
+func (remote) Wait() time.Duration          { return 0 }
+func (r remote) Deliver(m *p.Message) error { return r.via.SendTo(m, nil, m.Receiver(), Unchanged) }
+
+// A call that did not leave by its link is told so, also if the link is lost by then: its receiver
+// may have moved before, and is not lost.
+func TestUnsentCallOfALostLink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newRecordsFixture(t)
+		d.spawn("ann")
+		var out sentMessages
+		l := d.NewLink(Node, &out, testLimits)
+		if _, err := d.system.Register("bob", remote{labelled{via: l}}); err != nil {
+			t.Fatal(err)
+		}
+		ann, _ := d.system.Lookup("ann")
+		q := act(t, "q", p.ActRequest, func(e *p.Envelope) { e.ReplyBy = time.Now().Add(time.Minute) })
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			m, err := ann.Ask(t.Context(), q)
+			if err != nil {
+				t.Error(err)
+			} else if r := m.AsRefusal(); r == nil || r.Code != p.CodeStopped {
+				t.Errorf("told %v", r)
+			}
+		}()
+		synctest.Wait()
+		d.wantOpen(0) // the call is the memory of it
+		l.EndRecords(Disconnected)
+		l.Undelivered(q, &p.Refusal{Code: p.CodeStopped})
+		<-done
+		d.stop()
+	})
+}
+
 // An agent that has left its link gets no CANCEL where it is now, and its askers are told.
 func TestLostWorkerIsNotTold(t *testing.T) {
 	d := newRecordsFixture(t)
