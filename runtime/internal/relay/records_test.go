@@ -1163,8 +1163,10 @@ func TestRecordOfALastAnswerThatFails(t *testing.T) {
 		ends      []string
 	}{
 		"its session has ended": {func(_ *testing.T, d *recordsFixture) { d.bob.via.EndRecords(Disconnected) }, true, nil, []string{"q disconnected"}},
-		"a later request has its key": {func(t *testing.T, d *recordsFixture) { d.must(act(t, "q2", p.ActTaskRequest, nil)) }, false,
-			act(t, "s", p.ActFailure, func(e *p.Envelope) { e.InReplyTo = "elsewhere" }), []string{"cancel q", "q timeout"}},
+		"a later request has its key": {
+			func(t *testing.T, d *recordsFixture) { d.must(act(t, "q2", p.ActTaskRequest, nil)) },
+			false, act(t, "s", p.ActFailure, func(e *p.Envelope) { e.InReplyTo = "elsewhere" }), []string{"cancel q", "q timeout"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
