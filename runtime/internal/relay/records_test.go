@@ -1165,7 +1165,8 @@ func TestRecordOfALastAnswerThatFails(t *testing.T) {
 		"its session has ended": {func(_ *testing.T, d *recordsFixture) { d.bob.via.EndRecords(Disconnected) }, true, nil, []string{"q disconnected"}},
 		"a later request has its key": {
 			func(t *testing.T, d *recordsFixture) { d.must(act(t, "q2", p.ActTaskRequest, nil)) },
-			false, act(t, "s", p.ActFailure, func(e *p.Envelope) { e.InReplyTo = "elsewhere" }), []string{"cancel q", "q timeout"},
+			false, act(t, "s", p.ActFailure, func(e *p.Envelope) { e.InReplyTo = "elsewhere" }),
+			[]string{"cancel q", "q timeout"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
