@@ -104,7 +104,9 @@ func (c *clustered) removeLocked(a *nodeAgent) {
 	a.registration.Remove()
 	if a.Placed {
 		c.node.Relay.Moved(a.Agent, a.link.Link, nil)
-		c.heard.forget(a.Agent)
+		if c.heard.from(a.Agent) == a.link { // else it has moved, and its answers go there
+			c.heard.forget(a.Agent)
+		}
 		c.node.placer.changed() // it may be a singleton of this node
 	}
 }

@@ -92,3 +92,17 @@ func TestRemovedAgentIsNotHeard(t *testing.T) {
 		t.Error("it is still taken for an agent of the node")
 	}
 }
+
+// One that was heard at another node since is there: it gets its answers, although that node has not
+// told of it yet.
+func TestRemovedAgentIsHeardElsewhere(t *testing.T) {
+	n := newMesh(t)
+	defer stop(t.Context(), n) //nolint:errcheck // nothing runs
+	c := n.cluster
+	l := linksTo(c, "n2", "n3")
+	lead := c.leadLocked(nil, wanted{entry: directory.Entry{Agent: "k/a", Owner: l[0].peer, Placed: true}, link: l[0]})
+	l[1].receive(act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Sender, e.Receiver = "k/a", "worker" }), 0)
+	if c.removeLocked(lead); c.heard.from("k/a") != l[1] {
+		t.Error("there is no way to it")
+	}
+}
