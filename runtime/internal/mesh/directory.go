@@ -337,8 +337,7 @@ func (c *clustered) contestLocked(ours *actors.Registration, w wanted) {
 	log := c.node.System.Logger().With("agent", ours.ID(), "peer", w.link.peer.Name)
 	if run := c.node.placer.runOf(ours.ID()); run.Since != 0 && w.entry.Placed {
 		switch {
-		case run.followed(w.entry): // which has yet to go
-		case run.leaving && w.entry.Continues(run.Entry): // that node has taken it, and says so soon
+		case run.followed(w.entry), run.leaving && w.entry.Continues(run.Entry): // it has yet to go; it has taken the agent, and says so soon
 		case run.Compare(w.entry) > 0:
 			log.Warn("another node has activated the agent before, and this activation stops")
 			c.node.Events.AgentContested(ours.ID(), w.link.peer.Name, true)

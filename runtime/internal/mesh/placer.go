@@ -324,9 +324,7 @@ func (p *placer) settle() {
 	for _, a := range active {
 		if to := p.pick(a.Agent).Link; to != nil && !to.Ended() && !p.leaves(a.Agent) {
 			p.node.System.Work(func() {
-				talk, cancel := context.WithTimeout(p.moves, a.kind.MoveTime)
-				defer cancel()
-				if err := p.move(talk, a); err != nil {
+				if err := p.move(a); err != nil {
 					p.node.System.Logger().Warn("an agent was not handed over", "agent", a.Agent, "err", err)
 				}
 			})

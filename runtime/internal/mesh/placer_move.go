@@ -130,12 +130,18 @@ func (p *placer) again(a *activation, r retired) {
 	p.start(a, r)
 }
 
-// move hands an agent over to the node that is to run it. The conversations of the agent may go on
-// until talk ends. If the next node is this one by then, it starts the agent again. The error is
-// nil if the agent has gone.
-func (p *placer) move(talk context.Context, a *activation) error {
+// move hands an agent over to the node that is to run it. Once the agent can leave, its
+// conversations may go on for as long as its kind says, or for the time that the drain has for them.
+// If the next node is this one by then, it starts the agent again. The error is nil if the agent has
+// gone.
+func (p *placer) move(a *activation) error {
 	if !p.leave(p.offers, a) {
 		return context.Cause(p.offers)
+	}
+	talk, cancel := context.WithTimeout(p.moves, a.kind.MoveTime)
+	defer cancel()
+	if p.draining.Load() {
+		talk = p.moves
 	}
 	r, err := p.retire(talk, a, p.node.System.Retire)
 	if err != nil {
@@ -209,7 +215,7 @@ func (p *placer) handOverAll() (failed int) {
 	all, _ := p.placed()
 	stayed := make(chan bool)
 	for _, a := range all {
-		p.node.System.Work(func() { stayed <- p.move(p.moves, a) != nil })
+		p.node.System.Work(func() { stayed <- p.move(a) != nil })
 	}
 	turn := p.node.System.Turn()
 	for range all {

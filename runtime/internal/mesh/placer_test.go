@@ -20,6 +20,9 @@ import (
 	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/cluster/directory"
 	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/library"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 )
@@ -1849,4 +1852,65 @@ func TestQuietAgentIsForgotten(t *testing.T) {
 		}
 		_ = stop(t.Context(), p.node)
 	})
+}
+
+// worker takes on any task, and ends none before it has to.
+type worker struct{ still }
+
+func (worker) ConsiderTask(context.Context, delegation.Task) delegation.Decision {
+	return delegation.Accept()
+}
+
+func (worker) PerformTask(ctx context.Context, _ delegation.Task) (r performatives.InformResult, err error) {
+	<-ctx.Done()
+	return r, context.Cause(ctx)
+}
+
+// The conversations of an agent that moves may go on for as long as its kind says, or the drain leaves
+// them, however long the agent was to wait before it could leave.
+func TestTimeOfAMove(t *testing.T) {
+	for drains, want := range map[bool]time.Duration{false: time.Minute, true: 10*time.Minute - 3*time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			n := newMeshOf(t, actors.Options{Protocols: library.Protocols(codons.Times{})})
+			p, links := n.placer, &sentLinks{}
+			of := Kind{New: func(performatives.AgentID) actors.Agent { return worker{} }, Idle: time.Hour, MoveTime: time.Minute}
+			if err := n.Register("k", of); err != nil {
+				t.Fatal(err)
+			}
+			beside(t, p, links)
+			p.draining.Store(false)
+			id := performatives.AgentID("k/0")
+			for i := 0; p.pick(id).Link == nil; i++ {
+				id = performatives.AgentID(fmt.Sprint("k/", i))
+			}
+			task := act(t, "q", performatives.ActTaskRequest, func(e *performatives.Envelope) {
+				e.Receiver, e.Protocol, e.ReplyBy = id, "task-delegation", time.Now().Add(time.Hour)
+				e.Timestamp, e.Payload = time.Now(), performatives.TaskRequest{TaskType: "long"}
+			})
+			if err := p.activate(id, task); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			a := p.active[id]
+			p.mu.Lock()
+			a.busy = make(chan struct{}) // as if it had yet to start
+			p.mu.Unlock()
+			offered := make(chan time.Time, 1)
+			links.offered = func(cluster.Incarnation, note) { offered <- time.Now() }
+			if drains {
+				ctx, cancel := context.WithTimeout(t.Context(), 12*time.Minute)
+				defer cancel()
+				go func() { _ = n.HandOver(ctx) }()
+			} else {
+				p.settle()
+			}
+			time.Sleep(2 * time.Minute)
+			began := time.Now()
+			p.free(a)
+			if after := (<-offered).Sub(began); after != want {
+				t.Errorf("the node drains: %t: its conversation has ended after %v", drains, after)
+			}
+			_ = stop(t.Context(), n)
+		})
+	}
 }
