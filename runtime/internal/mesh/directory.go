@@ -315,13 +315,12 @@ func principalOf(name string) directory.Digest {
 // destination: nil for none. It returns nil while an agent of this node starts or stops.
 func (c *clustered) leadLocked(current *actors.Registration, w wanted) *nodeAgent {
 	a := &nodeAgent{Entry: w.entry, link: w.link}
-	var ok bool
 	if current != nil {
-		a.registration, ok = current.Replace(a.Agent, a)
-	} else if r, err := c.node.System.Register(a.Agent, a); err == nil { // else it has gone when agentChanged is called; or the node stops
-		a.registration, ok = r, true
+		a.registration, _ = current.Replace(a.Agent, a)
+	} else {
+		a.registration, _ = c.node.System.Register(a.Agent, a) // else it has gone when agentChanged is called; or the node stops
 	}
-	if !ok {
+	if a.registration == nil {
 		return nil
 	}
 	a.link.agents.Store(a.Agent.Fold(), a)
@@ -331,11 +330,12 @@ func (c *clustered) leadLocked(current *actors.Registration, w wanted) *nodeAgen
 // contestLocked handles that an id of this node is one of another node, too. A session gives way to
 // a later one, and an agent does not.
 func (c *clustered) contestLocked(ours *actors.Registration, w wanted) {
-	if w.link == nil {
+	run := c.node.placer.runOf(ours.ID())
+	if now, _ := c.node.System.Find(ours.ID()); now != ours || w.link == nil { // it has just gone, perhaps to that node
 		return
 	}
 	log := c.node.System.Logger().With("agent", ours.ID(), "peer", w.link.peer.Name)
-	if run := c.node.placer.runOf(ours.ID()); run.Since != 0 && w.entry.Placed {
+	if run.Since != 0 && w.entry.Placed {
 		switch {
 		case run.followed(w.entry), run.leaving && w.entry.Continues(run.Entry): // it has yet to go; it has taken the agent, and says so soon
 		case run.Compare(w.entry) > 0:

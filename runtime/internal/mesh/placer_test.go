@@ -1285,6 +1285,32 @@ func TestRivalOfAnAgentThatStays(t *testing.T) {
 	})
 }
 
+// The next run of an agent that goes just as it is heard of is no rival.
+func TestNoRivalOfAnAgentThatHasGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := newPlacing(t)
+		a, _ := activated(t, p)
+		c, n2 := beside(t, p, &sentLinks{})
+		contested := &contests{}
+		p.node.Events = contested
+		ours, _ := p.node.System.Find("k/a")
+		if !p.leave(t.Context(), a) {
+			t.Fatal("it does not leave")
+		}
+		r, err := p.retire(t.Context(), a, p.node.System.Retire)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Release(func(*performatives.Message) error { return nil })
+		p.remove(a)
+		c.contestLocked(ours, wanted{entry: directory.Entry{Agent: "k/a", Owner: n2.peer, Placed: true, Since: a.Since + 1, First: a.First}, link: n2})
+		if contested.n.Load() > 0 {
+			t.Error("it is told of as a rival")
+		}
+		_ = stop(t.Context(), p.node)
+	})
+}
+
 // A message that comes while an agent is to leave memory, in which it is not, begins its next run.
 func TestPassivatedOnceMeetsAMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
