@@ -227,13 +227,10 @@ func hear(v View, m *performatives.Message, from Link, waited time.Duration) (le
 		return false, d
 	}
 	e := v.Entry(sender)
-	switch {
-	case e.Here():
+	if e.Here() {
 		return false, refuse(performatives.CodeForbidden, fmt.Sprintf("an agent %q runs on the node %s, too", sender, v.Name()))
-	case e.Agent == nil, asks && e.Link != from:
-		return true, d
 	}
-	return false, d
+	return e.Agent == nil || asks && e.Link != from, d
 }
 
 // decideOther decides on a message of another node.
