@@ -84,6 +84,7 @@ func (r *Relay) takeBack(t *record, before state, m *performatives.Message, why 
 		if t.copyRefused(why) { // else another copy has arrived
 			r.removeLocked(t)
 		}
+	case t.gone && t.asker.lost() && t.roleOf(m) == machine.Responder: // the answer goes to where the asker is now, or nobody waits for it
 	case t.latest == m, t.asked == m && !t.gone: // else it has ended, or later messages count on it
 		if t.gone {
 			r.restoreLocked(t)

@@ -1163,6 +1163,10 @@ func TestRecordOfALastAnswerThatFails(t *testing.T) {
 		ends      []string
 	}{
 		"its session has ended": {func(_ *testing.T, d *recordsFixture) { d.bob.via.EndRecords(Disconnected) }, true, nil, []string{"q disconnected"}},
+		"its asker has followed to another session, or gone": {
+			func(_ *testing.T, d *recordsFixture) { d.ann.via.EndRecords(Replaced) },
+			false, nil, nil,
+		},
 		"a later request has its key": {
 			func(t *testing.T, d *recordsFixture) { d.must(act(t, "q2", p.ActTaskRequest, nil)) },
 			false, act(t, "s", p.ActFailure, func(e *p.Envelope) { e.InReplyTo = "elsewhere" }),
