@@ -1840,7 +1840,9 @@ func TestTake(t *testing.T) {
 					t.Errorf("it is passive: %t", a.passive != nil)
 				}
 			} else {
+				p.mu.Lock()
 				clear(p.active)
+				p.mu.Unlock()
 			}
 		})
 	}
