@@ -199,3 +199,52 @@ func TestConversationWithAnotherProcess(t *testing.T) {
 type nowhere struct{ actors.Destination }
 
 func (nowhere) Load() *actors.Load { return nil }
+
+// loaded is a destination that counts conversations.
+type loaded struct {
+	nowhere
+	load *actors.Load
+}
+
+func (l loaded) Load() *actors.Load       { return l.load }
+func (loaded) Wait() (none time.Duration) { return none }
+
+// A conversation counts for the destination that its peer has when it opens, also if another one was
+// found before it began.
+func TestConversationCountsWhereItsPeerIs(t *testing.T) {
+	s := newSystemOf(t, actors.Options{Remote: &remoteRouter{}})
+	self, err := s.Spawn(t.Context(), actors.Spec{ID: "a", New: func() actors.Agent { return plain{} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := performatives.New(performatives.Envelope{ID: "m", Performative: performatives.ActRequest, Sender: "a", Receiver: "far", Timestamp: time.Now(), Payload: performatives.Raw{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, after := loaded{load: new(actors.Load)}, loaded{load: new(actors.Load)}
+	r, err := s.Register("far", before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreseen := &scripted{key: actors.Key{ID: "foreseen", Peer: "far", Initiator: true}}
+	if busy := foreseen.actor.Foresee(t.Context(), s, m); busy != nil {
+		t.Fatal(busy)
+	}
+	if r.Replace("far", after); s.Counts().Remote != 1 {
+		t.Fatal("the destination was not replaced")
+	}
+	unforeseen := &scripted{key: actors.Key{ID: "unforeseen", Peer: "far", Initiator: true}}
+	for _, c := range []*scripted{foreseen, unforeseen} {
+		if err := self.Begin(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := self.Do(t.Context(), func(actors.Agent) {}); err != nil { // they are open
+		t.Fatal(err)
+	}
+	if was, is := before.load.Conversations(), after.load.Conversations(); was != 0 || is != 2 {
+		t.Errorf("%d count for the former destination, and %d for the present one", was, is)
+	}
+	self.End(foreseen, nil)
+	self.End(unforeseen, nil)
+}
