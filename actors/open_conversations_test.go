@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -108,6 +109,34 @@ func TestConversations(t *testing.T) {
 		cs.clear()
 		check(&cs, nil, "clear")
 	}
+}
+
+// Other goroutines read the index while the agent's actor changes it.
+func TestConversationsAreReadMeanwhile(t *testing.T) {
+	var cs conversations
+	var read atomic.Bool
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := 0; !read.Load(); i++ {
+			e := (&side{key: Key{ID: "c", Peer: "b", Initiator: i%2 == 0}}).record()
+			cs.add(e)
+			cs.addAlias(e.key, "alias")
+			cs.remove(e.key)
+			cs.clear()
+		}
+	}()
+	for range 1000 {
+		has := cs.has("c", "b")
+		cs.hasPeer(map[performatives.AgentID]bool{"b": has})
+		for _, c := range slices.Concat(cs.list(), cs.with("c")) {
+			if c.Key().ID != "c" {
+				t.Errorf("it has %v", c.Key())
+			}
+		}
+	}
+	read.Store(true)
+	<-done
 }
 
 // sameConversations reports whether both have the same conversations, in any order.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
@@ -203,4 +204,42 @@ func TestWaitAfter(t *testing.T) {
 	if got := codons.NoRetry().WaitAfter(tooBusy, "m", 1); got != codons.Never {
 		t.Errorf("without retries: %v", got)
 	}
+}
+
+// congested is the destination of an agent that takes nothing soon.
+type congested struct{ taken int }
+
+func (*congested) Load() *actors.Load  { return nil }
+func (*congested) Wait() time.Duration { return time.Hour }
+
+func (c *congested) Deliver(*p.Message) error {
+	c.taken++
+	return p.Refused(p.CodeUnknownAgent, "")
+}
+
+// TestWorkIsNotForeseen asks an agent that is behind with its messages. A caller is refused before
+// anything is sent. A handler, whose work was taken on, asks it all the same.
+func TestWorkIsNotForeseen(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		far := new(congested)
+		r, err := w.Register("Far", far)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = delegation.Delegate(t.Context(), w.Eddy, "Far", kit.Task())
+		if !errors.Is(err, p.CodeBusy) || far.taken != 0 {
+			t.Errorf("a caller sends %d messages: %v", far.taken, err)
+		}
+		w.Add("Jules", &kit.Worker{Perform: func(ctx context.Context, task delegation.Task) (p.InformResult, error) {
+			_, err = delegation.Delegate(ctx, task.Agent, "Far", task.TaskRequest)
+			return kit.Result(p.StatusSuccess), nil
+		}})
+		if _, err := w.Delegate(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if errors.Is(err, p.CodeBusy) || far.taken == 0 {
+			t.Errorf("a handler sends %d messages: %v", far.taken, err)
+		}
+		r.Remove()
+	})
 }
