@@ -54,6 +54,7 @@ func TestUndeliveredRequestOfAnAgentThatStarts(t *testing.T) {
 		synctest.Wait()
 		n2.Undelivered(m, &performatives.Refusal{Code: performatives.CodeBusy, Text: "full"})
 		close(done)
+		synctest.Wait() // until it has started
 		if answer := <-answers; answer == nil || answer.AsRefusal() == nil || answer.AsRefusal().Code != performatives.CodeBusy {
 			t.Errorf("the answer is %v", answer)
 		}
