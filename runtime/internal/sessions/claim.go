@@ -140,15 +140,16 @@ func (l *link) bringLocked(current *actors.Registration, from Elsewhere, by *Age
 // told it of the agent, which takes a busy machine some seconds.
 const adoptTime = 5 * time.Second
 
-// hosted reports whether an agent with that id runs in this process or on another node, and is not
-// one of a session.
+// hosted reports whether an agent with that id is in this process, where it may be about to start, or
+// on another node, and is not one of a session.
 func (p *Peers) hosted(id performatives.AgentID) bool {
 	r, ok := p.node.System.Find(id)
 	if !ok {
 		return false
 	}
+	_, ofSession := r.Destination().(*Agent)
 	elsewhere, ok := r.Destination().(Elsewhere)
-	return r.Destination() == nil || ok && !elsewhere.Moves()
+	return !ofSession && (!ok || !elsewhere.Moves())
 }
 
 // reserved reports whether no peer may speak under that name, because it is the name of a

@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -140,5 +141,37 @@ func TestAnswersWaitForTheRequests(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// stays is an agent of the node n1.
+type stays struct{ elsewhere }
+
+func (stays) Moves() bool { return false }
+
+// A guest may not speak under the name of an agent of the node or of another one, also of one that is
+// about to start, or has left memory. It may under that of an agent of a session, whose id is another.
+func TestNamesOfGuests(t *testing.T) {
+	p, r := newPeers(t)
+	if _, err := p.node.System.Spawn(t.Context(), actors.Spec{ID: "runs", New: func() actors.Agent { return silent{} }}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.node.System.Reserve("starts"); err != nil {
+		t.Fatal(err)
+	}
+	for id, d := range map[performatives.AgentID]actors.Destination{"far": stays{}, "session": &Agent{}, "far-session": elsewhere{}} {
+		if _, err := p.node.System.Register(id, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, hosted := range map[performatives.AgentID]bool{"runs": true, "starts": true, "far": true, "session": false, "far-session": false, "nobody": false} {
+		l := newLink(p, &wire.Session{})
+		l.Link = r.NewLink(relay.Session, make(sender, 1), relay.Limits{Open: 1, Patience: time.Minute})
+		p.node.Handover.Lock()
+		_, err := p.claimLocked(l, name+"-guest", message(t, performatives.Envelope{ID: "1", Performative: performatives.ActInform, Sender: name}))
+		p.node.Handover.Unlock()
+		if refused := errors.Is(err, performatives.CodeForbidden); refused != hosted {
+			t.Errorf("as %s: %v", name, err)
+		}
 	}
 }
