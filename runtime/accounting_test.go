@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	goruntime "runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -318,7 +319,8 @@ func (s *stressTest) verify() {
 	if messages[account.Accepted] != len(s.sent) {
 		s.t.Errorf("%d of %d messages were sent", messages[account.Accepted], len(s.sent))
 	}
-	if min(messages[account.Handled], messages[account.Refused], messages[account.Dead], replies[account.Dead]) < 100 {
+	full := replies[account.Dead] >= 100 || goruntime.GOMAXPROCS(0) == 1 // one processor: an agent takes its replies in turn with those who send them
+	if !full || min(messages[account.Handled], messages[account.Refused], messages[account.Dead]) < 100 {
 		s.t.Error("an outcome occurs less than 100 times: the storm is too mild to tell")
 	}
 }
