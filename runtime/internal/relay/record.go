@@ -154,11 +154,19 @@ func (t *record) observe(m *performatives.Message) (ends bool) {
 	if m.Performative() == performatives.ActCancel {
 		t.cancel = m
 	}
-	if t.progress == nil {
-		return false
+	if t.progress != nil {
+		t.progress = t.progress.After(machine.Utterance{From: role, Act: m.Performative(), Tag: t.codon.TagAfter(t.cancel, m.Header()), Again: again})
 	}
-	t.progress = t.progress.After(machine.Utterance{From: role, Act: m.Performative(), Tag: t.codon.TagAfter(t.cancel, m.Header()), Again: again})
-	return t.progress != nil && t.progress.Ended()
+	if t.progress == nil {
+		return t.heard && t.cancelsAlone()
+	}
+	return t.progress.Ended()
+}
+
+// cancelsAlone reports whether the asker has said nothing but CANCEL: to a conversation that has
+// ended before, whose last message comes again.
+func (t *record) cancelsAlone() bool {
+	return t.first.Performative() == performatives.ActCancel && t.asked.Performative() == performatives.ActCancel
 }
 
 // copyRefused notes that a runtime has refused one copy of the latest request, and reports whether

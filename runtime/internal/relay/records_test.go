@@ -205,6 +205,23 @@ func TestRecordEndsByItsTable(t *testing.T) {
 	}
 }
 
+// A CANCEL that comes after the end gets the last message again, whether it names its protocol or
+// not: that ends the record of the CANCEL, and its asker is not told of a loss later.
+func TestRecordOfACancelAfterTheEnd(t *testing.T) {
+	for _, protocol := range []string{"", "task-delegation"} {
+		d := newRecordsFixture(t)
+		d.must(act(t, "q", p.ActTaskRequest, nil))
+		result := answer(t, "r", p.ActInformResult)
+		d.must(result)
+		d.must(act(t, "x", p.ActCancel, func(e *p.Envelope) { e.Protocol, e.InReplyTo, e.Sender, e.Receiver = protocol, "q", "ann", "bob" }))
+		d.wantOpen(1)
+		d.must(result)
+		d.wantOpen(0)
+		d.bob.via.EndRecords(Disconnected)
+		d.wantEnds()
+	}
+}
+
 // A reply may refer to its request by the id or reply_with alone, where the dialect has no
 // conversation ids.
 func TestRecordIsFoundByReference(t *testing.T) {
