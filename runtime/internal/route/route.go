@@ -170,10 +170,13 @@ func wayOf(v View, e Entry, m *performatives.Message, waited time.Duration) Deci
 	if heard := v.Heard(to); heard != nil && !heard.Ended() {
 		return Decision{Do: Send, Link: heard}
 	}
-	if h := host(v, m, nil); h.Placed && Opens(m) {
+	h := host(v, m, nil)
+	switch {
+	case h.Placed && Opens(m):
 		return toHost(v, m, h, waited)
-	}
-	if beyond(v, to) {
+	case m.Performative() == performatives.ActCancel && h.Link != nil && !h.Link.Ended(): // its request may have activated the agent there just now
+		return Decision{Do: Send, Link: h.Link}
+	case beyond(v, to):
 		return Decision{Do: Beyond}
 	}
 	return nobody(v, to, fmt.Sprintf("there is no agent %q", to))

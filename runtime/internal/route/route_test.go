@@ -183,6 +183,8 @@ func TestDecideOwn(t *testing.T) {
 		{"no node hosts it", known{hostAny: hostNone}, request, 0, "refuse agent_stopped no node hosts the kind k"},
 		{"an answer activates nobody", known{hostAny: hostHere}, answer, 0, unknownHere},
 		{"nor does a CANCEL", known{hostAny: hostHere}, cancel, 0, unknownHere},
+		{"a CANCEL follows its request", known{hostAny: hostN2, uplink: true}, cancel, 0, "send n2"},
+		{"a CANCEL, and the node of its request has gone", known{hostAny: hostGone}, cancel, 0, unknownHere},
 		{"beyond an uplink", known{uplink: true, connected: true, hasRun: true}, request, 0, "beyond"},
 		{"beyond an uplink without a session", known{uplink: true}, request, 0, "beyond"},
 		{"stopped here, and the uplink has no session", known{uplink: true, hasRun: true}, request, 0, "refuse agent_stopped"},
