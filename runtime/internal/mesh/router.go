@@ -225,7 +225,7 @@ func entryOf(r *actors.Registration) route.Entry {
 	if a, ok := r.Destination().(*nodeAgent); ok {
 		return route.Entry{Agent: r, Home: a.link, Link: a.over(), Placed: a.Placed}
 	}
-	return route.Entry{Agent: r}
+	return route.Entry{Agent: r, Roams: r.Destination() != nil}
 }
 
 // Heard implements [route.View].

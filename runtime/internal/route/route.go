@@ -27,6 +27,7 @@ type Entry struct {
 	Home   Link                 // to its node; nil for an agent of this node: of this process, or of a session
 	Link   Link                 // over which it is reached: Home, or the one over which it was heard since
 	Placed bool                 // it is of a kind, and of another node
+	Roams  bool                 // it is of a session of this node: another node may have it now
 }
 
 // Here reports whether the agent is of this node.
@@ -231,7 +232,11 @@ func hear(v View, m *performatives.Message, from Link, waited time.Duration) (le
 	}
 	e := v.Entry(sender)
 	if e.Here() {
-		return false, refuse(performatives.CodeForbidden, fmt.Sprintf("an agent %q runs on the node %s, too", sender, v.Name()))
+		d = refuse(performatives.CodeForbidden, fmt.Sprintf("an agent %q runs on the node %s, too", sender, v.Name()))
+		if e.Roams { // its new session is at that node, perhaps, which has yet to tell of it
+			d = wait(longWait, d.Why)
+		}
+		return false, d
 	}
 	return e.Agent == nil || asks && e.Link != from, d
 }

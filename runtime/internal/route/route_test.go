@@ -81,6 +81,8 @@ var (
 	placed     = Entry{Agent: new(actors.Registration), Home: n2, Link: n2, Placed: true}
 	placedLost = Entry{Agent: new(actors.Registration), Home: gone, Link: gone, Placed: true}
 
+	session = Entry{Agent: new(actors.Registration), Roams: true}
+
 	hostHere  = Host{Placed: true, Here: true}
 	hostN2    = Host{Placed: true, Link: n2}
 	hostN3    = Host{Placed: true, Link: n3}
@@ -241,6 +243,8 @@ func TestDecideSender(t *testing.T) {
 		{"known at n3, and asks", known{entry: here, sender: Entry{Agent: here.Agent, Home: n3, Link: n3}}, request, 0, "deliver, sender is there"},
 		{"known at n3, and answers", known{entry: here, sender: Entry{Agent: here.Agent, Home: n3, Link: n3}}, answer, 0, "deliver"},
 		{"it runs here", known{entry: here, sender: here}, request, 0, `refuse forbidden an agent "asker" runs on the node n1, too`},
+		{"a session here has it, and asks", known{entry: here, sender: session}, request, 0, "wait 640ms"},
+		{"a session here has it, and answers", known{entry: here, sender: session}, answer, 0, "wait 640ms"},
 		{"passed on, and unknown", known{entry: here}, passedOn, 0, "wait 2.56s"},
 		{"passed on, and unknown for too long", known{entry: here}, passedOn, strangerWait, "deliver, sender is there"},
 		{"passed on, and heard", known{entry: here, heardOf: n3}, passedOn, 0, "deliver"},
