@@ -140,7 +140,7 @@ func (c *clustered) join(m cluster.Member) {
 func (c *clustered) addLocked(peer cluster.Incarnation) {
 	l := &nodeLink{node: c.node, cluster: c, peer: peer, asked: make(map[performatives.AgentID]chan note)}
 	if before := c.peers[peer]; before != nil {
-		l.again, l.metBefore = true, before.metBefore || before.met.Load()
+		l.before, l.metBefore, before.before = before, before.metBefore || before.met.Load(), nil
 	}
 	l.Link = c.node.Relay.NewLink(relay.Node, l, c.node.Limits)
 	c.peers[peer] = l
@@ -199,12 +199,12 @@ func (c linkHandler) Lost(peer cluster.Incarnation) {
 	if l == nil {
 		return
 	}
-	c.endLocked(l, false)
-	c.addLocked(peer)
 	level := slog.LevelWarn
-	if l.again && !l.met.Load() { // it was said before: a node that is never reached does not fill the log
+	if l.before != nil && !l.met.Load() { // it was said before: a node that is never reached does not fill the log
 		level = slog.LevelDebug
 	}
+	c.endLocked(l, false)
+	c.addLocked(peer)
 	c.node.System.Logger().Log(context.Background(), level, "a node is lost", "peer", peer.Name, "reason", "unreachable") //nolint:forbidigo // for the log only
 	c.node.Events.MemberLost(peer.Name, peer.Epoch, "unreachable")
 	c.mu.Lock()

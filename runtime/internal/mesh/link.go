@@ -26,7 +26,7 @@ type nodeLink struct {
 	cluster   *clustered
 	peer      cluster.Incarnation
 	leaves    atomic.Bool             // the node has handed over its agents, and said so
-	again     bool                    // it follows a link that was down for too long; guarded by Mesh.handover
+	before    *nodeLink               // the link that was down for too long, which this one follows; nil for the first
 	met       atomic.Bool             // the two nodes have met
 	metBefore bool                    // they had met before the link was down for too long
 	left      bool                    // the node has left in order; valid once the link has ended

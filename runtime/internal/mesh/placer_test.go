@@ -964,6 +964,25 @@ func TestUndeliveredRequestOfAnAsk(t *testing.T) {
 	})
 }
 
+// A request that has not left as its link ended is not sent again over the next link to the node: its
+// asker was told that the agent is lost.
+func TestUndeliveredRequestOfTheRunBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := newPlacing(t)
+		links := &sentLinks{}
+		c, n2 := beside(t, p, links)
+		c.leadLocked(nil, wanted{entry: directory.Entry{Agent: "k/a", Owner: n2.peer, Placed: true}, link: n2})
+		m := act(t, "m", performatives.ActRequest, func(e *performatives.Envelope) { e.Receiver = "k/a" })
+		linkHandler{c}.Lost(n2.peer)
+		linkHandler{c}.Undelivered(n2.peer, m, &performatives.Refusal{Code: performatives.CodeStopped, Text: "lost"})
+		synctest.Wait()
+		if sent := links.all(); len(sent) > 0 {
+			t.Errorf("it was sent again: %q", sent)
+		}
+		_ = stop(t.Context(), p.node)
+	})
+}
+
 // A request that this node has passed on, and that was not delivered, is refused: for good when the
 // other node may have got it and is lost, else as a copy that can be sent again.
 func TestUndeliveredAfterItWasPassedOn(t *testing.T) {

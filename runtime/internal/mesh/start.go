@@ -230,6 +230,9 @@ func (c linkHandler) Received(peer cluster.Incarnation, m *performatives.Message
 // Undelivered handles a message that was not delivered to another node.
 func (c linkHandler) Undelivered(peer cluster.Incarnation, m *performatives.Message, why *performatives.Refusal) {
 	l := c.linkTo(peer)
+	if l != nil && l.before != nil && why.Code == performatives.CodeStopped && !l.Ended() { // it has not left over the link before
+		l = l.before
+	}
 	switch {
 	case m.Protocol() == PlacementProtocol && m.Sender().Is(c.node.self): // a question has ended with the link
 	case l == nil:
