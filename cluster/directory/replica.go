@@ -515,6 +515,12 @@ func (p *part) agents() (ids []performatives.AgentID) {
 	return ids
 }
 
+// RunsAgain reports whether the replica has the part of a later incarnation of a node.
+func (r *Replica) RunsAgain(node cluster.Incarnation) bool {
+	p := r.parts[node.Name]
+	return p != nil && p.owner.Epoch > node.Epoch
+}
+
 // Of returns the folded ids of the agents of a node, sorted.
 func (r *Replica) Of(node cluster.Incarnation) []performatives.AgentID {
 	if p := r.parts[node.Name]; p != nil && p.owner == node {

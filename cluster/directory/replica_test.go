@@ -108,6 +108,9 @@ func TestIncarnations(t *testing.T) {
 	if changed := merge(t, b, restarted); !slices.Equal(changed, []performatives.AgentID{"eddy"}) {
 		t.Errorf("changed is %v", changed)
 	}
+	if b.RunsAgain(node("a", 2)) || !b.RunsAgain(node("a", 1)) || b.RunsAgain(node("a", 3)) || b.RunsAgain(node("c", 1)) {
+		t.Error("another run than the second is the latest one of a")
+	}
 	if got := b.Of(node("a", 2)); !slices.Equal(got, []performatives.AgentID{"eddy"}) || b.Of(node("a", 1)) != nil {
 		t.Errorf("a has %v", got)
 	}

@@ -207,9 +207,6 @@ func (c linkHandler) Lost(peer cluster.Incarnation) {
 	c.addLocked(peer)
 	c.node.System.Logger().Log(context.Background(), level, "a node is lost", "peer", peer.Name, "reason", "unreachable") //nolint:forbidigo // for the log only
 	c.node.Events.MemberLost(peer.Name, peer.Epoch, "unreachable")
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.outdateLocked(c.replica.Of(peer)...)
 }
 
 // linkTo returns the link to a node, or nil if there is none. It also returns a lost link while its
@@ -256,6 +253,9 @@ func (c *clustered) endLocked(l *nodeLink, left bool) {
 	for _, id := range lost {
 		agents[id].registration.Remove() // before the records move, which end with an agent of this node
 	}
+	c.mu.Lock()
+	c.outdateLocked(lost...) // they may run again there or elsewhere: see refreshLocked
+	c.mu.Unlock()
 	moves := func(id performatives.AgentID) bool {
 		a := agents[id]
 		return l.left && (a != nil && a.Placed || a == nil && c.node.placer.pick(id).Placed)

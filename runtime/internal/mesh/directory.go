@@ -280,6 +280,9 @@ func (c *clustered) refreshLocked(id performatives.AgentID) {
 			c.contestLocked(current, want)
 			return
 		}
+		if !want.entry.Continues(a.Entry) && c.runsAgain(a.link.peer) {
+			return // until the link is lost, which is soon: that tells those who converse with the agent
+		}
 	}
 	switch {
 	case want.link == nil:
@@ -304,6 +307,13 @@ func (c *clustered) refreshLocked(id performatives.AgentID) {
 	if a != nil {
 		a.announce(want)
 	}
+}
+
+// runsAgain reports whether another run of a node has told of itself.
+func (c *clustered) runsAgain(peer cluster.Incarnation) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.replica.RunsAgain(peer)
 }
 
 // principalOf returns the digest by which other nodes know a principal.

@@ -106,3 +106,67 @@ func TestRemovedAgentIsHeardElsewhere(t *testing.T) {
 		t.Error("there is no way to it")
 	}
 }
+
+// A node that has died and is back may be heard of before its death, and its agents elsewhere, too.
+// Who asks an agent of its earlier run is told of the death all the same, and not the next run of
+// the agent.
+func TestAskerOfANodeThatIsBack(t *testing.T) {
+	for name, one := range map[string]struct {
+		reason string
+		next   string // the node that runs the agent then; empty: none
+		first  uint64 // of the runs that the next one continues
+		open   int    // records
+		at     string // where the agent is in the end
+	}{
+		"it runs nowhere":                     {"failed", "", 0, 0, ""},
+		"it runs on another node":             {"failed", "n3", 0, 0, "n3"},
+		"it runs there again":                 {"failed", "n2", 0, 0, ""}, // until that node has joined
+		"it was handed over":                  {"left", "n3", 1, 1, "n3"},
+		"it was handed over before the death": {"failed", "n3", 1, 1, "n3"},
+		"it has ended, and runs elsewhere":    {"left", "n3", 0, 1, "n3"},
+		"it was handed over, and has no link": {"left", "n4", 1, 1, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newMesh(t)
+			defer stop(t.Context(), n) //nolint:errcheck // nothing runs
+			c := n.cluster
+			l := linksTo(c, "n2", "n3")
+			tells := func(node string, epoch, since, first uint64) {
+				r := directory.New(cluster.Incarnation{Name: node, Epoch: epoch})
+				if since != 0 {
+					r.Put(directory.Entry{Agent: "k/a", Hidden: true, Placed: true, Since: since, First: first}, nil)
+				}
+				c.Merge(r.OwnState())
+				c.refresh()
+			}
+			tells("n2", 1, 1, 0)
+			if _, err := n.System.Spawn(t.Context(), actors.Spec{ID: "asker", New: func() actors.Agent { return still{} }}); err != nil {
+				t.Fatal(err)
+			}
+			ask := act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Sender, e.Receiver = "asker", "k/a" })
+			if err := n.Route(ask); err != nil {
+				t.Fatal(err)
+			}
+			if open := n.Relay.Open(); open != 1 {
+				t.Fatalf("%d records", open)
+			}
+			again := uint64(0)
+			if one.next == "n2" {
+				again = 2
+			}
+			tells("n2", 2, again, one.first)
+			if one.next != "" && one.next != "n2" {
+				tells(one.next, 1, 2, one.first)
+			}
+			c.lose(l[0].peer, one.reason)
+			c.refresh()
+			at := ""
+			if e := (view{n}).Entry("k/a"); e.Agent != nil {
+				at = e.Home.(*nodeLink).peer.Name
+			}
+			if open := n.Relay.Open(); open != one.open || at != one.at {
+				t.Errorf("%d records are open, and the agent is at %q", open, at)
+			}
+		})
+	}
+}
