@@ -396,7 +396,9 @@ func TestLossOfANodeThatHasLeft(t *testing.T) {
 			c.heard.note(id, heardOver{l, true})
 		}
 		l.leaves.Store(one.says)
+		p.node.handover.Lock()
 		c.endLocked(l, one.left)
+		p.node.handover.Unlock()
 		if !slices.Equal(l.lost, one.want) {
 			t.Errorf("left %t, has said so %t: the conversations with %q are lost, want %q", one.left, one.says, l.lost, one.want)
 		}
@@ -419,6 +421,8 @@ func TestRecordsOfAnAgentThatComesAgain(t *testing.T) {
 			open          int
 		}{{"k/a", true, false, 1}, {"other/a", true, false, 1}, {"k/a", true, true, 1}, {"plain", false, false, 0}} {
 			p, _ := newPlacing(t)
+			p.node.handover.Lock()
+			t.Cleanup(p.node.handover.Unlock)
 			c, peer := newClustered(p.node), cluster.Incarnation{Name: "n2", Epoch: 1}
 			c.links = &sentLinks{} // for the CANCEL of a record that is open when the node stops
 			c.addLocked(peer)

@@ -327,6 +327,8 @@ func TestRecordOfARequestThatWasPassedOn(t *testing.T) {
 	}
 	m := act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Sender, e.Receiver = "asker", "worker" })
 	n2.receive(m.Forward(), 0)
+	p.node.handover.Lock()
+	defer p.node.handover.Unlock()
 	if c.endLocked(n2, false); p.node.Relay.Open() != 1 {
 		t.Errorf("%d records are open after the loss of the node that has passed the request on", p.node.Relay.Open())
 	}
