@@ -95,8 +95,8 @@ func (p *Permit) Release() { p.ticket.Release() }
 // sent.
 //
 // Foresee slows a caller in a loop down, no longer than ctx lasts. A refusal takes 10 ms. A request
-// that may be sent waits for [System.Pause], or for a quarter of the time for which actors wait for
-// a processor if that is longer, and at most for 250 ms.
+// that may be sent waits for [System.Pause]. If a quarter of the time for which actors wait for a
+// processor is longer, it waits for that. It waits for 250 ms at most.
 //
 // For URGENT and HIGH requests the result is nil at once. It is called before [Self.Begin].
 func (a *ConversationActor) Foresee(ctx context.Context, s *System, m *performatives.Message) *performatives.Refusal {

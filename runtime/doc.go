@@ -9,8 +9,8 @@
 // With [Options.Watch] the node checks the messages of its agents against the tables of
 // their codons.
 //
-// The parts of a node are the packages in internal, its rooms: docs/architecture.md has the way of a
-// message through them.
+// The parts of a node are the packages in internal, its rooms: docs/architecture.md has the way of
+// a message through them.
 //
 // # Peers
 //

@@ -140,7 +140,9 @@ func (c *clustered) join(m cluster.Member) {
 func (c *clustered) addLocked(peer cluster.Incarnation) {
 	l := &nodeLink{node: c.node, cluster: c, peer: peer, asked: make(map[performatives.AgentID]chan note)}
 	if before := c.peers[peer]; before != nil {
-		l.before, l.metBefore, before.before = before, before.metBefore || before.met.Load(), nil
+		l.metBefore = before.metBefore || before.met.Load()
+		l.before.Store(before)
+		before.before.Store(nil)
 	}
 	l.Link = c.node.Relay.NewLink(relay.Node, l, c.node.Limits)
 	c.peers[peer] = l
@@ -200,7 +202,7 @@ func (c linkHandler) Lost(peer cluster.Incarnation) {
 		return
 	}
 	level := slog.LevelWarn
-	if l.before != nil && !l.met.Load() { // it was said before: a node that is never reached does not fill the log
+	if l.before.Load() != nil && !l.met.Load() { // it was said before: a node that is never reached does not fill the log
 		level = slog.LevelDebug
 	}
 	c.endLocked(l, false)

@@ -280,8 +280,8 @@ func (c *clustered) refreshLocked(id performatives.AgentID) {
 			c.contestLocked(current, want)
 			return
 		}
-		if !want.entry.Continues(a.Entry) && c.runsAgain(a.link.peer) {
-			return // until the link is lost, which is soon: that tells those who converse with the agent
+		if !want.entry.Moves && !want.entry.Continues(a.Entry) && c.runsAgain(a.link.peer) {
+			return // the link is lost soon, which tells those who converse with this run of the agent
 		}
 	}
 	switch {
@@ -347,7 +347,8 @@ func (c *clustered) contestLocked(ours *actors.Registration, w wanted) {
 	log := c.node.System.Logger().With("agent", ours.ID(), "peer", w.link.peer.Name)
 	if run.Since != 0 && w.entry.Placed {
 		switch {
-		case run.followed(w.entry), run.leaving && w.entry.Continues(run.Entry): // it has yet to go; it has taken the agent, and says so soon
+		case run.followed(w.entry): // which has yet to go
+		case run.leaving && w.entry.Continues(run.Entry): // that node has taken it, and says so soon
 		case run.Compare(w.entry) > 0:
 			log.Warn("another node has activated the agent before, and this activation stops")
 			c.node.Events.AgentContested(ours.ID(), w.link.peer.Name, true)

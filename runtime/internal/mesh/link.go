@@ -25,13 +25,13 @@ type nodeLink struct {
 	node      *Mesh
 	cluster   *clustered
 	peer      cluster.Incarnation
-	leaves    atomic.Bool             // the node has handed over its agents, and said so
-	before    *nodeLink               // the link that was down for too long, which this one follows; nil for the first
-	met       atomic.Bool             // the two nodes have met
-	metBefore bool                    // they had met before the link was down for too long
-	left      bool                    // the node has left in order; valid once the link has ended
-	loss      actors.Loss             // the loss of its agents; guarded by Mesh.handover, and valid once the link has ended
-	lost      []performatives.AgentID // the agents whose conversations were told of the loss, folded and sorted; valid once the link has ended
+	leaves    atomic.Bool              // the node has handed over its agents, and said so
+	before    atomic.Pointer[nodeLink] // the link that was down for too long, which this one follows; nil for the first
+	met       atomic.Bool              // the two nodes have met
+	metBefore bool                     // they had met before the link was down for too long
+	left      bool                     // the node has left in order; valid once the link has ended
+	loss      actors.Loss              // the loss of its agents; guarded by Mesh.handover, and valid once the link has ended
+	lost      []performatives.AgentID  // the agents whose conversations were told of the loss, folded and sorted; valid once the link has ended
 
 	agents sync.Map                            // the *nodeAgents of the directory, by folded id; it changes with Mesh.handover
 	asked  map[performatives.AgentID]chan note // by the agent, the questions to the node whose answers have not come; guarded by placer.mu

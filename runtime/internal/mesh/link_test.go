@@ -170,3 +170,68 @@ func TestAskerOfANodeThatIsBack(t *testing.T) {
 		})
 	}
 }
+
+// The answers to what an agent of a session has asked follow it to its next session, also if the
+// node of its first session has died and is back, and that node's loss has yet to be told.
+func TestAnswersFollowFromANodeThatIsBack(t *testing.T) {
+	n := newMesh(t)
+	defer stop(t.Context(), n) //nolint:errcheck // nothing runs
+	c := n.cluster
+	l := linksTo(c, "n2", "n3")
+	tells := func(node string, epoch, since uint64) {
+		r := directory.New(cluster.Incarnation{Name: node, Epoch: epoch})
+		if since != 0 {
+			r.Put(directory.Entry{Agent: "client", Hidden: true, Moves: true, Since: since}, nil)
+		}
+		c.Merge(r.OwnState())
+		c.refresh()
+	}
+	tells("n2", 1, 1)
+	if _, err := n.System.Spawn(t.Context(), actors.Spec{ID: "worker", New: func() actors.Agent { return still{} }}); err != nil {
+		t.Fatal(err)
+	}
+	l[0].receive(act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Sender, e.Receiver = "client", "worker" }), 0)
+	if open := n.Relay.Open(); open != 1 {
+		t.Fatalf("%d records", open)
+	}
+	tells("n2", 2, 0)
+	tells("n3", 1, 2)
+	if c.lose(l[0].peer, "failed"); n.Relay.Open() != 1 {
+		t.Error("the record of its request has ended")
+	}
+}
+
+// roaming is the destination of an agent of a session.
+type roaming struct{ actors.Destination }
+
+// An agent of a session may be at another node by now, and one of this process may not.
+func TestEntryRoams(t *testing.T) {
+	n := newMesh(t)
+	defer stop(t.Context(), n) //nolint:errcheck // nothing runs
+	l := linksTo(n.cluster, "n2")[0]
+	if _, err := n.System.Register("client", roaming{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.System.Spawn(t.Context(), actors.Spec{ID: "worker", New: func() actors.Agent { return still{} }}); err != nil {
+		t.Fatal(err)
+	}
+	n.cluster.leadLocked(nil, wanted{entry: directory.Entry{Agent: "far", Owner: l.peer}, link: l})
+	for id, want := range map[performatives.AgentID]bool{"client": true, "worker": false, "far": false, "nobody": false} {
+		if got := (view{n}).Entry(id).Roams; got != want {
+			t.Errorf("%s: %t", id, got)
+		}
+	}
+}
+
+// Of a node that is lost again and again, only the last link is remembered.
+func TestLinkBefore(t *testing.T) {
+	n := newMesh(t)
+	defer stop(t.Context(), n) //nolint:errcheck // nothing runs
+	first := linksTo(n.cluster, "n2")[0]
+	linkHandler{n.cluster}.Lost(first.peer)
+	second := n.cluster.peers[first.peer]
+	linkHandler{n.cluster}.Lost(first.peer)
+	if now := n.cluster.peers[first.peer]; second.before.Load() != nil || now.before.Load() != second {
+		t.Error("the present link follows another one than the last, or that still has one before")
+	}
+}

@@ -131,9 +131,9 @@ func (p *placer) again(a *activation, r retired) {
 }
 
 // move hands an agent over to the node that is to run it. Once the agent can leave, its
-// conversations may go on for as long as its kind says, or for the time that the drain has for them.
-// If the next node is this one by then, it starts the agent again. The error is nil if the agent has
-// gone.
+// conversations may go on for as long as its kind says, or for the time that the drain has for
+// them. If the next node is this one by then, it starts the agent again. The error is nil if the
+// agent has gone.
 func (p *placer) move(a *activation) error {
 	if !p.leave(p.offers, a) {
 		return context.Cause(p.offers)

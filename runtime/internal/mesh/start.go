@@ -57,7 +57,7 @@ func (realNetwork) Membership(o membership.Options) (Joiner, error) { return mem
 
 func (realNetwork) Links(o nodelink.LinksOptions) (NodeLinks, error) { return nodelink.NewLinks(o) }
 
-// Join makes the node a member of a cluster. After an error, [Mesh.Leave] ends what has begun.
+// Join makes the node a member of a cluster. After an error, [Mesh.Leave] ends its parts.
 func (n *Mesh) Join(o Options, all []*codons.Codon, log *slog.Logger) error {
 	if o.Network == nil {
 		o.Network = realNetwork{}
@@ -230,8 +230,8 @@ func (c linkHandler) Received(peer cluster.Incarnation, m *performatives.Message
 // Undelivered handles a message that was not delivered to another node.
 func (c linkHandler) Undelivered(peer cluster.Incarnation, m *performatives.Message, why *performatives.Refusal) {
 	l := c.linkTo(peer)
-	if l != nil && l.before != nil && why.Code == performatives.CodeStopped && !l.Ended() { // it has not left over the link before
-		l = l.before
+	if l != nil && why.Code == performatives.CodeStopped && !l.Ended() { // it was for the link before, and has not left
+		l = cmp.Or(l.before.Load(), l)
 	}
 	switch {
 	case m.Protocol() == PlacementProtocol && m.Sender().Is(c.node.self): // a question has ended with the link

@@ -11,9 +11,9 @@
 // actors answers it when that node is lost (see [actors.Registration.AccountFor]).
 //
 // It promises an end: the asker of each record gets a reply, or FAILURE in the worker's name. With
-// the FAILURE, a worker that is not lost gets CANCEL, and its later replies are refused. A message is
-// noted before it is passed on, and taken back if that fails. The requests of a link are bounded in
-// number and in bytes. Those without a record are bounded by the worker's node.
+// the FAILURE, a worker that is not lost gets CANCEL, and its later replies are refused. A message
+// is noted before it is passed on, and taken back if that fails. The requests of a link are bounded
+// in number and in bytes. Those without a record are bounded by the worker's node.
 //
 // It may call the actor system, the tables of codons and the [Sender] of a link. It asks the room
 // mesh by the two functions that [New] gets. It imports no other room. One lock guards all records.

@@ -157,12 +157,13 @@ func Unchanged(m *performatives.Message) *performatives.Message { return m }
 // reply with an invalid payload, the peer gets a substitute.
 func (l *Link) Undelivered(m *performatives.Message, why *performatives.Refusal) {
 	s := l.relay.system
-	if m.Forwards() > 0 {
-		refuse := s.RefuseCopy
-		if why.Code == performatives.CodeDisconnected { // this node has no record of it, and it may have arrived
-			refuse = s.RefuseWith
-		}
-		refuse(m.Receiver(), m, why)
+	switch {
+	case m.Forwards() == 0:
+	case why.Code == performatives.CodeDisconnected: // this node has no record of it, and it may have arrived
+		s.RefuseWith(m.Receiver(), m, why)
+		return
+	default:
+		s.RefuseCopy(m.Receiver(), m, why)
 		return
 	}
 	if m.Performative().ExpectsReply() && l.refuseCopy(m, why) {

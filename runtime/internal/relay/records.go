@@ -71,9 +71,9 @@ func (r *Relay) note(p passage, now func() time.Time) (t *record, before state, 
 	return t, before, nil
 }
 
-// takeBack undoes what a message has changed of a record, whose state before is that which note has
-// returned, because it was not passed on: it is a refused copy, or has not been sent. takeBack
-// reports whether the record was ended meanwhile, and its parties were told of the end.
+// takeBack undoes the changes of a record by a message that was not passed on: a refused copy, or
+// one that has not been sent. note has returned the state before. takeBack reports whether the
+// record was ended meanwhile, and its parties were told of the end.
 func (r *Relay) takeBack(t *record, before state, m *performatives.Message, why performatives.Code) (told bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,7 +84,7 @@ func (r *Relay) takeBack(t *record, before state, m *performatives.Message, why 
 		if t.copyRefused(why) { // else another copy has arrived
 			r.removeLocked(t)
 		}
-	case t.gone && t.asker.lost() && t.roleOf(m) == machine.Responder: // the answer goes to where the asker is now, or nobody waits for it
+	case t.gone && t.asker.lost() && t.roleOf(m) == machine.Responder: // its sender finds the asker's next session, or is refused
 	case t.latest == m, t.asked == m && !t.gone: // else it has ended, or later messages count on it
 		if t.gone {
 			r.restoreLocked(t)

@@ -8,8 +8,8 @@
 // its receiver is a placed agent that moves, if a session of this node has its sender, or if it has
 // come back from another node. It is tried for 5.1 s if another node has passed it on, and its
 // sender is unknown. Then the message is refused, with two exceptions. A sender that is still
-// unknown is taken for an agent of the node that has passed the message on, while the link to that
-// is up. A message for a placed agent of this node, which another node seemed to run, activates the
+// unknown counts as an agent of the node that has passed the message on, while the link to it is
+// up. A message for a placed agent of this node, which another node seemed to run, activates the
 // agent here. (A message for an agent that starts or moves in this process waits in an
 // [actors.Reservation].)
 //

@@ -225,9 +225,12 @@ func hear(v View, m *performatives.Message, from Link, waited time.Duration) (le
 		return true, d
 	}
 	run := v.Run(sender) // before the directory, which an agent that moves leaves first
-	// The message is of an earlier run, which that node has handed over, or of the next one, of which
-	// that node has yet to tell. Or the directory has the sender there.
-	if m.Activation() != 0 && m.Activation() < run.Number || m.Activation() > run.Number && run.Leaves || from.Leads(sender) {
+	// The message is of an earlier run, which that node has handed over. Or it is of the next run,
+	// of which that node has yet to tell.
+	if m.Activation() != 0 && m.Activation() < run.Number || m.Activation() > run.Number && run.Leaves {
+		return false, d
+	}
+	if from.Leads(sender) {
 		return false, d
 	}
 	e := v.Entry(sender)

@@ -140,8 +140,8 @@ func (l *link) bringLocked(current *actors.Registration, from Elsewhere, by *Age
 // told it of the agent, which takes a busy machine some seconds.
 const adoptTime = 5 * time.Second
 
-// hosted reports whether an agent with that id is in this process, where it may be about to start, or
-// on another node, and is not one of a session.
+// hosted reports whether an id is that of an agent of this process, which may be about to start, or
+// of another node. Agents of sessions do not count.
 func (p *Peers) hosted(id performatives.AgentID) bool {
 	r, ok := p.node.System.Find(id)
 	if !ok {
@@ -217,7 +217,12 @@ func (l *link) idsLocked() []performatives.AgentID {
 
 // converses reports whether an agent of this process has a conversation with the agent open.
 func (n *Sessions) converses(peer performatives.AgentID) bool {
-	return slices.ContainsFunc(slices.Collect(n.System.Conversations()), func(c actors.Conversation) bool { return c.Key().Peer.Is(peer) })
+	for c := range n.System.Conversations() {
+		if c.Key().Peer.Is(peer) {
+			return true
+		}
+	}
+	return false
 }
 
 // makeRoomLocked takes an agent off the directory that has withdrawn its capabilities and has

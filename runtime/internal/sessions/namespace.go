@@ -306,10 +306,13 @@ func (n *Sessions) actionsChanged(ids []performatives.AgentID) {
 
 // shows reports whether a list has the actions of an agent.
 func (l *link) shows(s shown, id performatives.AgentID) bool {
-	if s.of == "" {
-		return !id.Is(s.by.id) && l.session.MayCall(s.by.id, id)
+	switch {
+	case id.Is(s.by.id):
+		return false
+	case s.of == "":
+		return l.session.MayCall(s.by.id, id)
 	}
-	return !id.Is(s.by.id) && namespace.Within(string(s.of), string(id.Fold()))
+	return namespace.Within(string(s.of), string(id.Fold()))
 }
 
 // taskHealth is the task of the namespace system that tells the health of an agent, or of all:
