@@ -15,7 +15,7 @@ import (
 // to. It waits until timeout has passed or ctx ends. A timeout of zero or less means no
 // timeout. A message handler must not call Ask, because that blocks its actor.
 //
-// A reply that is an error is returned as the error, for example the [*Refused] of a full
+// A reply that is an error is returned as the error, for example the [*MailboxRefusal] of a full
 // mailbox. Ask fails at once with [ErrStopped] when there is no such actor or it has
 // stopped, with [ErrTimeout] after the timeout, and with the cause of ctx when ctx ends
 // first. A reply that arrives later goes to the dead letters of the actor system.

@@ -164,8 +164,8 @@ func TestAskOfAFullMailboxFailsAtOnce(t *testing.T) {
 		synctest.Wait()
 		system.Root.Send(pid, 2)
 		_, err := Ask(context.Background(), system, pid, 3, time.Hour)
-		if r, ok := errors.AsType[*Refused](err); !ok || !errors.Is(err, ErrMailboxFull) || r.Message != 3 {
-			t.Errorf("err = %v, want a *Refused of the message, for ErrMailboxFull", err)
+		if r, ok := errors.AsType[*MailboxRefusal](err); !ok || !errors.Is(err, ErrMailboxFull) || r.Message != 3 {
+			t.Errorf("err = %v, want a *MailboxRefusal of the message, for ErrMailboxFull", err)
 		}
 		close(release)
 	})

@@ -344,7 +344,7 @@ func (m *Mailbox) refuse(message any, reason Reason) {
 	m.answerRefused(message, reason)
 }
 
-// answerRefused sends a [*Refused] to the sender. A message without a sender goes to the
+// answerRefused sends a [*MailboxRefusal] to the sender. A message without a sender goes to the
 // dead letters.
 func (m *Mailbox) answerRefused(message any, reason Reason) {
 	c, ok := m.invoker.(actor.Context)
@@ -353,7 +353,7 @@ func (m *Mailbox) answerRefused(message any, reason Reason) {
 	}
 	_, content, sender := actor.UnwrapEnvelope(message)
 	if sender != nil {
-		c.ActorSystem().Root.Send(sender, &Refused{Message: content, Reason: reason})
+		c.ActorSystem().Root.Send(sender, &MailboxRefusal{Message: content, Reason: reason})
 		return
 	}
 	c.ActorSystem().DeadLetter.SendUserMessage(c.Self(), content)

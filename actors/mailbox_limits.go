@@ -42,7 +42,7 @@ type MailboxOptions struct {
 	// message refused on arrival, and on the actor's goroutine for a message that was
 	// queued when the actor stopped. It must not panic and must not block.
 	//
-	// Nil sends a [*Refused] to the sender of an envelope. A message without a sender
+	// Nil sends a [*MailboxRefusal] to the sender of an envelope. A message without a sender
 	// goes to the dead letters of the actor system.
 	OnRefuse func(message any, reason Reason)
 }
@@ -123,18 +123,18 @@ func (r Reason) Err() error {
 	return nil
 }
 
-// Refused is the reply to a refused request when [MailboxOptions] has no OnRefuse. [Ask]
+// MailboxRefusal is the reply to a refused request when [MailboxOptions] has no OnRefuse. [Ask]
 // returns it as the error.
-type Refused struct {
+type MailboxRefusal struct {
 	Message any    // the refused message, without its envelope
 	Reason  Reason // why it was refused
 }
 
 // Error returns the text of the reason's error.
-func (r *Refused) Error() string { return r.Reason.Err().Error() }
+func (r *MailboxRefusal) Error() string { return r.Reason.Err().Error() }
 
 // Unwrap returns the reason's error.
-func (r *Refused) Unwrap() error { return r.Reason.Err() }
+func (r *MailboxRefusal) Unwrap() error { return r.Reason.Err() }
 
 // kibibytes returns a size in units of 1 KiB, rounded up.
 func kibibytes(bytes int) int32 { return int32(min((bytes+1023)>>10, math.MaxInt32/2)) }

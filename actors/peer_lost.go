@@ -56,21 +56,21 @@ func (s *System) LoseWorkers(code performatives.Code, peers ...performatives.Age
 	s.losePeers(peersLost{code: code, number: math.MaxUint64, workers: true}, peers)
 }
 
-// Loss is a loss of destinations that has begun: see [System.BeginLoss].
-type Loss struct {
+// PeerLoss is a loss of destinations that has begun: see [System.BeginLoss].
+type PeerLoss struct {
 	system *System
 	number uint64
 }
 
-// BeginLoss begins the loss of destinations, which ends with [Loss.Lose]. It is for a caller that
+// BeginLoss begins the loss of destinations, which ends with [PeerLoss.Lose]. It is for a caller that
 // lets agents of this process send to the next destinations before Lose tells the conversations
 // with the lost ones. A conversation that an agent of this process opens after the call is with the
 // next destination. The caller ensures that its messages go there, or come back.
-func (s *System) BeginLoss() Loss { return Loss{s, s.losses.Add(1)} }
+func (s *System) BeginLoss() PeerLoss { return PeerLoss{s, s.losses.Add(1)} }
 
 // Lose is [System.LosePeers] with a text, except that it does not tell conversations that agents of
 // this process have opened since [System.BeginLoss].
-func (l Loss) Lose(why performatives.Failure, peers ...performatives.AgentID) {
+func (l PeerLoss) Lose(why performatives.Failure, peers ...performatives.AgentID) {
 	l.system.losePeers(peersLost{code: why.ErrorCode, text: why.ErrorText, number: l.number}, peers)
 }
 

@@ -13,23 +13,23 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Resource is the name of a resource that a [Budget] limits. An application may have resources
+// Quantity is the name of a quantity that a [Budget] limits. An application may have quantities
 // of its own beside the constants of this type.
-type Resource string
+type Quantity string
 
-// The resources that all agents know.
+// The quantities that all agents know.
 const (
-	Tokens Resource = "tokens" // Tokens counts the tokens of a language model.
-	Cost   Resource = "cost"   // Cost is in the smallest unit of the swarm's accounts, such as a thousandth of a cent.
-	Calls  Resource = "calls"  // Calls counts the conversations that the work begins, at all depths together.
-	Depth  Resource = "depth"  // Depth is the number of levels of conversations below the work. The work does not use it up.
+	Tokens Quantity = "tokens" // Tokens counts the tokens of a language model.
+	Cost   Quantity = "cost"   // Cost is in the smallest unit of the swarm's accounts, such as a thousandth of a cent.
+	Calls  Quantity = "calls"  // Calls counts the conversations that the work begins, at all depths together.
+	Depth  Quantity = "depth"  // Depth is the number of levels of conversations below the work. The work does not use it up.
 )
 
-// Budget is an allowance for the work of one conversation and of its children. A resource that it
+// Budget is an allowance for the work of one conversation and of its children. A quantity that it
 // does not name has no limit, except [Depth], which a responder limits by its [Times]. Zero means
-// that nothing of the resource may be used. A message carries a budget as a JSON object of whole
+// that nothing of the quantity may be used. A message carries a budget as a JSON object of whole
 // numbers. A Budget is a map: it is not safe for concurrent changes.
-type Budget map[Resource]int64
+type Budget map[Quantity]int64
 
 // DefaultDepth is the largest number of levels of conversations below one, unless the [Times] of
 // its responder have another. It ends delegations in a circle.
@@ -38,18 +38,18 @@ const DefaultDepth = 32
 // Validate returns a [*performatives.Refusal] for the field budget when an allowance is negative
 // or has no name.
 func (b Budget) Validate() error {
-	r, found := b.first(func(r Resource, n int64) bool { return r == "" || n < 0 })
+	r, found := b.first(func(r Quantity, n int64) bool { return r == "" || n < 0 })
 	if !found {
 		return nil
 	}
 	return &performatives.Refusal{
 		Code: performatives.CodeInvalidPayload, Field: "budget",
-		Text: fmt.Sprintf("budget: want whole numbers from 0 under the names of resources, got %.64q: %d", r, b[r]),
+		Text: fmt.Sprintf("budget: want whole numbers from 0 under the names of quantities, got %.64q: %d", r, b[r]),
 	}
 }
 
-// first returns the first resource, by name, for which is holds.
-func (b Budget) first(is func(Resource, int64) bool) (first Resource, found bool) {
+// first returns the first quantity, by name, for which is holds.
+func (b Budget) first(is func(Quantity, int64) bool) (first Quantity, found bool) {
 	for r, n := range b {
 		if is(r, n) && (!found || r < first) {
 			first, found = r, true
@@ -113,7 +113,7 @@ func Spend(ctx context.Context, used Budget) error {
 }
 
 // BudgetLeft returns the remaining budget of a handler's conversation, without the leases of
-// children under way. In a decision it is the budget of the request. It names only the resources
+// children under way. In a decision it is the budget of the request. It names only the quantities
 // that have a limit, and is nil where ctx belongs to neither. A number below 0 is the overdraft of
 // a peer. The map is the caller's. Safe for concurrent use.
 func BudgetLeft(ctx context.Context) Budget {
@@ -129,7 +129,7 @@ func BudgetLeft(ctx context.Context) Budget {
 // account is the account of one conversation's budget. The zero account has no limits.
 type account struct {
 	mu     sync.Mutex
-	left   Budget // of the resources that have a limit
+	left   Budget // of the quantities that have a limit
 	leased Budget // to children under way
 	spent  Budget
 	over   error // the first shortfall
@@ -193,9 +193,9 @@ func minus(a, n int64) int64 {
 	return a - n
 }
 
-// shortLocked returns the refusal of the first resource that does not suffice for want, or nil.
+// shortLocked returns the refusal of the first quantity that does not suffice for want, or nil.
 func (a *account) shortLocked(want Budget) error {
-	r, short := want.first(func(r Resource, n int64) bool {
+	r, short := want.first(func(r Quantity, n int64) bool {
 		left, limited := a.left[r]
 		return limited && n > left
 	})
@@ -210,7 +210,7 @@ func (a *account) shortLocked(want Budget) error {
 }
 
 // lease takes the allowance of a child out of the account, and one call. The allowance is asked,
-// and of every other limited resource the whole remainder, or nothing for a frugal child. The
+// and of every other limited quantity the whole remainder, or nothing for a frugal child. The
 // error is a shortfall.
 func (a *account) lease(asked Budget, frugal bool) (Budget, error) {
 	a.mu.Lock()
@@ -240,7 +240,7 @@ func (a *account) lease(asked Budget, frugal bool) (Budget, error) {
 }
 
 // WithBudgetShare gives each of n conversations under way at the same time an n-th of the
-// remaining budget of ctx, for the resources that [WithBudget] does not name. Without it the
+// remaining budget of ctx, for the quantities that [WithBudget] does not name. Without it the
 // first of them leases all. ctx is the context that they are begun with, and the remainder is
 // that at the time of this call. Where ctx has no budget the option does nothing.
 func WithBudgetShare(ctx context.Context, n int) Option {
@@ -252,8 +252,8 @@ func WithBudgetShare(ctx context.Context, n int) Option {
 	return func(o *Options) { o.budget = left.share(o.budget, int64(n)) }
 }
 
-// share returns asked, and an n-th of b for each resource that asked does not name. An overdrawn
-// resource is left out. Each of the n conversations costs one call.
+// share returns asked, and an n-th of b for each quantity that asked does not name. An overdrawn
+// quantity is left out. Each of the n conversations costs one call.
 func (b Budget) share(asked Budget, n int64) Budget {
 	share := maps.Clone(asked)
 	for r, left := range b {

@@ -313,7 +313,7 @@ func TestOverspendingBetweenRounds(t *testing.T) {
 func TestInvalidBudgetNamesTheFirst(t *testing.T) {
 	b := codons.Budget{"a": 1}
 	for _, r := range "bcdefghij" {
-		b[codons.Resource(r)] = -1
+		b[codons.Quantity(r)] = -1
 	}
 	for range 20 {
 		if err := b.Validate(); err == nil || !strings.Contains(err.Error(), `"b": -1`) {

@@ -29,7 +29,7 @@ type Options struct {
 	agreed       func()
 	inReplyTo    string // the InReplyTo of the opening act; empty for none
 	budget       Budget
-	frugal       bool // the conversation leases no resource that budget does not name
+	frugal       bool // the conversation leases no quantity that budget does not name
 	reserve      time.Duration
 	settings     []setting                // of codons, each of a type of its own
 	timers       map[string]time.Duration // of the initiator, by name
@@ -151,8 +151,8 @@ func (o *Options) Ontology() string { return o.ontology }
 // opening act is an answer.
 func WithReplyTo(reference string) Option { return func(o *Options) { o.inReplyTo = reference } }
 
-// WithFrugalBudget has the conversation lease only the resources that [WithBudget] names and one
-// call. Every other limited resource is zero for it.
+// WithFrugalBudget has the conversation lease only the quantities that [WithBudget] names and one
+// call. Every other limited quantity is zero for it.
 func WithFrugalBudget() Option { return func(o *Options) { o.frugal = true } }
 
 // WithDeadlineReserve sets the deadline reserve of a child: the child's deadline is d earlier than

@@ -30,7 +30,7 @@ func TestOutcomes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for state, text := range outcomes {
-		c := Conversation{agent: self, Value: Value{machine: errand.Machine(), at: machine.Conversation{State: state}, first: first}}
+		c := Conversation{agent: self, Value: Value{machine: errand.Machine(), at: machine.Status{State: state}, first: first}}
 		var end *EndError
 		if err := c.EndError(nil); !errors.As(err, &end) || !strings.Contains(text, "`"+string(end.Refusal.Code)+"`") {
 			t.Errorf("%s: %v, but the caller is told of %s", state, err, text)

@@ -140,7 +140,7 @@ func (t *tombstone) Receive(self actors.Self, m *performatives.Message) bool {
 	if on.Kind == machine.KindReceive && (t.reopenedBy(m) || t.precedesReopening(m)) {
 		return false
 	}
-	at := machine.Conversation{Role: t.role, State: t.codon.Table.Terminal[t.state]}
+	at := machine.Status{Role: t.role, State: t.codon.Table.Terminal[t.state]}
 	_, effects, err := t.codon.machine.Step(at, machine.Event{On: on, At: time.Now(), ID: m.ID()})
 	if err != nil {
 		self.System().Refuse(self.ID(), m, performatives.CodeUnexpectedAct, "")

@@ -20,7 +20,7 @@ const maxRemembered = 64
 type Value struct {
 	codon   *Codon
 	machine *machine.Machine
-	at      machine.Conversation
+	at      machine.Status
 	side    Side
 	self    performatives.AgentID
 	key     actors.Key

@@ -146,12 +146,12 @@ func (x protocol) pairs() []machine.Pair {
 		return machine.At(machine.Initiator, machine.Undelivered(act))
 	}
 	all := []machine.Pair{
-		rough(stateOver, machine.Idle, standard.NoteUnknown, machine.Loss()),
+		rough(stateOver, machine.Idle, standard.NoteUnknown, machine.Lost()),
 		rough(stateOver, standard.StateTimedOut, "the end of the auction was lost, or arrived too late", bidderLate),
 		rough(stateOver, stateAbsent, "the bidder left before the end arrived", bidderLate, bidderGone),
 		rough(standard.StateFailed, stateAbsent, "the bidder left before the first price", bidderLate, bidderGone),
-		rough(standard.StateAbandoned, machine.Idle, standard.NoteUnknown, machine.Loss()),
-		rough(standard.StateTimedOut, machine.Idle, standard.NoteUnknown, machine.Loss()),
+		rough(standard.StateAbandoned, machine.Idle, standard.NoteUnknown, machine.Lost()),
+		rough(standard.StateTimedOut, machine.Idle, standard.NoteUnknown, machine.Lost()),
 	}
 	const fails = "the bidder failed or stopped before the end arrived"
 	if x.rising {

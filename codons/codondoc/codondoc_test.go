@@ -45,7 +45,7 @@ func barter() *codons.Codon {
 			Agree: []machine.Pair{
 				{Initiator: "lost", Responder: "bought", After: []machine.Cause{machine.At(a, machine.Timeout("deadline"))}, Note: "late"},
 				{Initiator: "sold", Responder: "bought"},
-				{Initiator: "lost", Responder: machine.Idle, After: []machine.Cause{machine.Loss()}, Note: "late"},
+				{Initiator: "lost", Responder: machine.Idle, After: []machine.Cause{machine.Lost()}, Note: "late"},
 			},
 		},
 		Complete: true,

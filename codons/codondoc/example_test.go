@@ -26,7 +26,7 @@ func ExampleMarkdown() {
 				machine.For(machine.Responder, machine.Idle).When(machine.Receive(performatives.ActInform)).
 					Goto("seen").Because("no answer is expected"),
 			},
-			Agree: []machine.Pair{{Initiator: "shown", Responder: "seen"}, {Initiator: "shown", Responder: machine.Idle, After: []machine.Cause{machine.Loss()}}},
+			Agree: []machine.Pair{{Initiator: "shown", Responder: "seen"}, {Initiator: "shown", Responder: machine.Idle, After: []machine.Cause{machine.Lost()}}},
 		},
 		Complete: true,
 		Payloads: []codons.Payload{{Act: performatives.ActInform, Type: change{}, Doc: "the change"}},

@@ -116,7 +116,7 @@ func expectFault(t *testing.T, faults []string, want string) {
 func TestExploreUnused(t *testing.T) {
 	racetest.Skip(t)
 	surplus := reviewOf(func(d *codons.Definition) {
-		d.Table.Agree = []machine.Pair{{Initiator: "approved", Responder: standard.StateRefused, After: []machine.Cause{machine.Loss()}}}
+		d.Table.Agree = []machine.Pair{{Initiator: "approved", Responder: standard.StateRefused, After: []machine.Cause{machine.Lost()}}}
 	})
 	faults := func(opts ...Option) []string {
 		return explore(t.Logf, surplus, newOptions(opts))

@@ -102,7 +102,7 @@ func missingPair(fault *verify.Counterexample, agree []machine.Pair) (machine.Pa
 		}
 	}
 	if after == nil && len(fault.Pending) > 0 {
-		after = []machine.Cause{machine.Loss()}
+		after = []machine.Cause{machine.Lost()}
 	}
 	p := machine.Pair{Initiator: ends[machine.Initiator], Responder: ends[machine.Responder], After: after}
 	i := slices.IndexFunc(agree, func(o machine.Pair) bool { return sameEnds(o, p) })
@@ -161,7 +161,7 @@ func pairGo(p machine.Pair) string {
 	for _, c := range p.After {
 		switch c.Kind {
 		case machine.CauseLoss:
-			causes = append(causes, "machine.Loss()")
+			causes = append(causes, "machine.Lost()")
 		case machine.CauseForgotten:
 			causes = append(causes, fmt.Sprintf("machine.Forgotten(machine.%s)", title(c.Role.String())))
 		case machine.CauseEvent:

@@ -25,7 +25,7 @@ import (
 // CallForProposals returns after their receipts.
 //
 // Inside a conversation that has a budget, each bidder gets an equal part of the rest, for
-// its bid and for its work. Of the resources that [codons.WithBudget] names, each bidder
+// its bid and for its work. Of the quantities that [codons.WithBudget] names, each bidder
 // gets that amount.
 //
 // When no bidder delivered, the error joins [ErrNoAward] with the reason of each bidder.

@@ -31,7 +31,7 @@ func TestNextAgentOfTheTable(t *testing.T) {
 	}
 	for from, ends := range want {
 		for _, end := range ends {
-			c, _, err := m.Step(machine.Conversation{Role: machine.Initiator, State: from}, machine.Event{On: machine.Commanded(string(end))})
+			c, _, err := m.Step(machine.Status{Role: machine.Initiator, State: from}, machine.Event{On: machine.Commanded(string(end))})
 			if err != nil || c.State != stateChoosing {
 				t.Errorf("%s in %s: %s, %v, want the next agent", end, from, c.State, err)
 			}

@@ -79,7 +79,7 @@ func whisperPairs() []machine.Pair {
 	pairs := []machine.Pair{
 		{Initiator: standard.StateAbandoned, Responder: standard.StateTimedOut, After: []machine.Cause{machine.At(machine.Responder, machine.Timeout(machine.TimerDeadline))}, Note: "the CANCEL was lost or late"},
 		{Initiator: standard.StateAbandoned, Responder: standard.StateCancelled, Note: "the CANCEL arrived"},
-		{Initiator: standard.StateAbandoned, Responder: machine.Idle, After: []machine.Cause{machine.Loss()}, Note: standard.NoteUnknown},
+		{Initiator: standard.StateAbandoned, Responder: machine.Idle, After: []machine.Cause{machine.Lost()}, Note: standard.NoteUnknown},
 	}
 	for _, end := range []machine.State{standard.StateAnswered, standard.StateRefused, standard.StateNotUnderstood, standard.StateFailed} {
 		pairs = append(pairs, machine.Pair{Initiator: standard.StateAbandoned, Responder: end, Note: standard.NoteGone})

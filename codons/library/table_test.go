@@ -61,7 +61,7 @@ func TestEveryRowSaysWhy(t *testing.T) {
 // failure: that ends the conversation although it names the first request.
 func TestLateMessagesOfTheFirstRound(t *testing.T) {
 	m := delegation.Table().MustCompile()
-	c := machine.Conversation{Role: machine.Initiator, State: delegation.StateInputGiven}
+	c := machine.Status{Role: machine.Initiator, State: delegation.StateInputGiven}
 	for on, want := range map[machine.Symbol]machine.State{
 		machine.Stale(performatives.ActTaskAccept):                                               delegation.StateInputGiven,
 		machine.Stale(performatives.ActStatusUpdate):                                             delegation.StateInputGiven,
@@ -86,7 +86,7 @@ func TestEveryStateHasARowForEveryAct(t *testing.T) {
 				}
 				for act := range performatives.Performatives() {
 					for _, on := range []machine.Symbol{machine.Receive(act), machine.Duplicate(act), machine.Stale(act)} {
-						if !m.Takes(machine.Conversation{Role: r.Role, State: state}, on) {
+						if !m.Takes(machine.Status{Role: r.Role, State: state}, on) {
 							t.Errorf("%s: %s in %s has no row for %s", table.Name, r.Role, state, on)
 						}
 					}
@@ -167,7 +167,7 @@ func FuzzDelegationStep(f *testing.F) {
 	m := delegation.Table().MustCompile()
 	f.Add(uint8(1), string(standard.StateWorking), uint8(machine.KindReceive), uint8(performatives.ActCancel), "")
 	f.Fuzz(func(t *testing.T, role uint8, state string, kind, act uint8, name string) {
-		c := machine.Conversation{Role: machine.Role(role), State: machine.State(state)}
+		c := machine.Status{Role: machine.Role(role), State: machine.State(state)}
 		on := machine.Symbol{Kind: machine.Kind(kind), Act: performatives.Performative(act), Name: name}
 		after, _, err := m.Step(c, machine.Event{On: on})
 		var unexpected *machine.UnexpectedError

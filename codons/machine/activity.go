@@ -7,7 +7,7 @@ import (
 )
 
 // Activity records which timers are armed and which jobs run on one side of a
-// conversation. It models what a shell keeps beside a [Conversation]. The zero
+// conversation. It models what a shell keeps beside a [Status]. The zero
 // value has no timer and no job. Activities of one machine and role compare with
 // ==; others have nothing in common.
 type Activity struct {

@@ -2,7 +2,7 @@ package machine
 
 import "slices"
 
-// Cause is an event that a [Pair] of end states presupposes. The zero value is [Loss]. Causes
+// Cause is an event that a [Pair] of end states presupposes. The zero value is [Lost]. Causes
 // compare with ==. Make them with the functions below.
 type Cause struct {
 	Kind CauseKind
@@ -24,8 +24,8 @@ const (
 // loss of its peer, or the refusal of one of its messages.
 func At(role Role, on Symbol) Cause { return Cause{Kind: CauseEvent, Role: role, On: on} }
 
-// Loss is the loss of a message on its way, also of one that expires there.
-func Loss() Cause { return Cause{} }
+// Lost is the loss of a message on its way, also of one that expires there.
+func Lost() Cause { return Cause{} }
 
 // Forgotten is the loss of the replies that a side keeps for duplicates after its end: it tells a
 // duplicate that the conversation has ended, and not how.

@@ -176,7 +176,7 @@ func TestMustCompilePanics(t *testing.T) {
 
 func TestWildcardsTakeWhatIsLeft(t *testing.T) {
 	m := tabletest.Haggle().MustCompile()
-	c := machine.Conversation{Role: machine.Responder, State: "bought"}
+	c := machine.Status{Role: machine.Responder, State: "bought"}
 	for on, want := range map[machine.Symbol]machine.Effect{
 		machine.Duplicate(p.ActRequest): machine.Resend(p.ActInform),
 		machine.Duplicate(p.ActCancel):  machine.Drop("duplicate"),

@@ -29,7 +29,7 @@ func TestFailuresRead(t *testing.T) {
 
 func TestStepTakesFailures(t *testing.T) {
 	m := tabletest.Fetch().MustCompile()
-	asked := machine.Conversation{Role: machine.Initiator, State: "asked"}
+	asked := machine.Status{Role: machine.Initiator, State: "asked"}
 	for on, want := range map[machine.Symbol]machine.State{
 		machine.Undeliverable(p.ActRequest): "asked",
 		machine.Undelivered(p.ActRequest):   "unreachable",
@@ -46,7 +46,7 @@ func TestStepTakesFailures(t *testing.T) {
 func TestFailuresNeedNoRows(t *testing.T) {
 	m := tabletest.ContractNet().MustCompile()
 	for s := range m.Transitions() {
-		c := machine.Conversation{Role: s.Role, State: s.From}
+		c := machine.Status{Role: s.Role, State: s.From}
 		if m.Takes(c, machine.PeerLost()) {
 			t.Errorf("%s in %s takes a lost peer", s.Role, s.From)
 		}

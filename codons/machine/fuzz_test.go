@@ -19,7 +19,7 @@ func FuzzStep(f *testing.F) {
 	}
 	f.Add(uint8(9), "limbo", uint8(200), uint8(255), "x")
 	f.Fuzz(func(t *testing.T, role uint8, state string, kind, act uint8, name string) {
-		c := machine.Conversation{Role: machine.Role(role), State: machine.State(state), Steps: 3, Updated: time.Unix(1, 0)}
+		c := machine.Status{Role: machine.Role(role), State: machine.State(state), Steps: 3, Updated: time.Unix(1, 0)}
 		e := machine.Event{On: machine.Symbol{Kind: machine.Kind(kind), Act: p.Performative(act), Name: name}, At: time.Unix(2, 0), ID: "m"}
 		after, do, err := m.Step(c, e)
 		if err != nil {

@@ -82,7 +82,7 @@ func TestAllowed(t *testing.T) {
 		{[]machine.Cause{machine.At(machine.Responder, deadline)}, machine.Initiator, deadline, false},
 		{[]machine.Cause{machine.At(machine.Responder, deadline)}, machine.Responder, stop, false},
 		{[]machine.Cause{machine.At(machine.Responder, deadline), machine.At(machine.Initiator, stop)}, machine.Initiator, stop, true},
-		{[]machine.Cause{machine.Loss()}, machine.Initiator, stop, true},
+		{[]machine.Cause{machine.Lost()}, machine.Initiator, stop, true},
 		{[]machine.Cause{machine.Forgotten(machine.Responder)}, machine.Initiator, stop, true},
 	} {
 		pair := machine.Pair{Initiator: "lost", Responder: "done", After: c.after}

@@ -24,9 +24,9 @@ type Machine struct {
 	layout      func() *layout
 }
 
-// Conversation is the position of one side in its table: plain data, which a
+// Status is the status of one side in its table: plain data, which a
 // journal can record.
-type Conversation struct {
+type Status struct {
 	Role    Role      `json:"role"`
 	State   State     `json:"state"`
 	Steps   int       `json:"steps"`   // taken since the start
@@ -41,15 +41,15 @@ type Event struct {
 }
 
 // Start returns a conversation in [Idle], before its first event.
-func (m *Machine) Start(role Role, at time.Time) Conversation {
-	return Conversation{Role: role, State: Idle, Updated: at}
+func (m *Machine) Start(role Role, at time.Time) Status {
+	return Status{Role: role, State: Idle, Updated: at}
 }
 
 // Step takes one event. It returns the conversation after the event, and the
 // effects for the shell in order. It is pure, takes well under a microsecond and
 // does not allocate. The effects belong to the table: do not modify them. An event
 // without a row is an [*UnexpectedError] and changes nothing.
-func (m *Machine) Step(c Conversation, e Event) (Conversation, []Effect, error) {
+func (m *Machine) Step(c Status, e Event) (Status, []Effect, error) {
 	_, row, ok := m.match(key{c.Role, c.State, e.On})
 	if !ok {
 		return c, nil, &UnexpectedError{Table: m.table.Name, Role: c.Role, State: c.State, On: e.On}
@@ -76,14 +76,14 @@ func (m *Machine) Terminal(s State) bool { return m.terminal[s] }
 
 // Takes reports whether the table has a row for the symbol in the state of the
 // conversation.
-func (m *Machine) Takes(c Conversation, on Symbol) bool {
+func (m *Machine) Takes(c Status, on Symbol) bool {
 	_, _, ok := m.match(key{c.Role, c.State, on})
 	return ok
 }
 
 // Expects returns the symbols that rows of the conversation's state name, in the
 // order of the table and without those of wildcards. The slice is the caller's.
-func (m *Machine) Expects(c Conversation) []Symbol {
+func (m *Machine) Expects(c Status) []Symbol {
 	var symbols []Symbol
 	for i := range m.table.Rows {
 		if r := &m.table.Rows[i]; r.Role == c.Role && slices.Contains(r.From, c.State) {

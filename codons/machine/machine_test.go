@@ -45,12 +45,12 @@ func TestStepRefusesUnexpectedEvents(t *testing.T) {
 }
 
 func TestConversationIsJSON(t *testing.T) {
-	c := machine.Conversation{Role: machine.Responder, State: "done", Steps: 2, Updated: time.Unix(9, 0).UTC()}
+	c := machine.Status{Role: machine.Responder, State: "done", Steps: 2, Updated: time.Unix(9, 0).UTC()}
 	text, err := json.Marshal(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var back machine.Conversation
+	var back machine.Status
 	if err := json.Unmarshal(text, &back); err != nil || back != c {
 		t.Errorf("%s: %+v, %v", text, back, err)
 	}
@@ -86,7 +86,7 @@ func TestAnImpossibleStepPanics(t *testing.T) {
 			t.Errorf("panic %q", text)
 		}
 	}()
-	_, _, _ = m.Step(machine.Conversation{Role: machine.Initiator, State: "done"}, machine.Event{On: machine.Commanded("back")})
+	_, _, _ = m.Step(machine.Status{Role: machine.Initiator, State: "done"}, machine.Event{On: machine.Commanded("back")})
 }
 
 // TestStaleTagged has a row for a stale answer with a tag. One without it, or with another, counts

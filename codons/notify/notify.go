@@ -180,7 +180,7 @@ func table() machine.Table {
 				Because("the agent handles the notice"),
 		},
 		Agree: []machine.Pair{
-			{Initiator: stateNotified, Responder: machine.Idle, After: []machine.Cause{machine.Loss()}, Note: "the notice was lost, and no answer to it is expected"},
+			{Initiator: stateNotified, Responder: machine.Idle, After: []machine.Cause{machine.Lost()}, Note: "the notice was lost, and no answer to it is expected"},
 		},
 	})
 }

@@ -42,12 +42,12 @@ func TestUndoInReverse(t *testing.T) {
 			machine.Commanded(commandFailed(i)):  before(i, stateUndone),
 		} {
 			for _, from := range []machine.State{doing(i), stopping(i)} {
-				if c, _, err := m.Step(machine.Conversation{State: from}, machine.Event{On: on}); err != nil || c.State != want {
+				if c, _, err := m.Step(machine.Status{State: from}, machine.Event{On: on}); err != nil || c.State != want {
 					t.Errorf("%s in %s: %s, %v, want %s", on, from, c.State, err, want)
 				}
 			}
 		}
-		c, _, err := m.Step(machine.Conversation{State: undoing(i, false)}, machine.Event{On: machine.Commanded(commandUndone(i))})
+		c, _, err := m.Step(machine.Status{State: undoing(i, false)}, machine.Event{On: machine.Commanded(commandUndone(i))})
 		if err != nil || c.State != before(i, stateUndone) {
 			t.Errorf("undone %d: %s, %v", i, c.State, err)
 		}

@@ -24,7 +24,7 @@ import (
 //
 // ctx is the context of all delegations, as in [delegation.Delegate], and opts are the
 // options of each. Inside a conversation that has a budget, each delegation gets an equal
-// part of the rest. Of the resources that [codons.WithBudget] names, each delegation gets
+// part of the rest. Of the quantities that [codons.WithBudget] names, each delegation gets
 // that amount.
 //
 // The error is a [*QuorumError], or says that the task is invalid, or that p cannot begin

@@ -328,7 +328,7 @@ func (c *completion) pairAll(initiator machine.State, responder []machine.State)
 		c.pair(machine.Pair{Initiator: initiator, Responder: end, After: after})
 	}
 	if len(responder) > 0 {
-		c.pair(machine.Pair{Initiator: initiator, Responder: machine.Idle, After: []machine.Cause{machine.Loss()}, Note: NoteUnknown})
+		c.pair(machine.Pair{Initiator: initiator, Responder: machine.Idle, After: []machine.Cause{machine.Lost()}, Note: NoteUnknown})
 	}
 }
 

@@ -112,10 +112,10 @@ func TestOwnRowsWin(t *testing.T) {
 	own := reviewTable()
 	own.Terminal = append(own.Terminal, "overdue")
 	own.Rows = append(own.Rows, machine.For(machine.Initiator, "in_review").When(machine.Timeout(machine.TimerDeadline)).Goto("overdue"))
-	own.Agree = []machine.Pair{{Initiator: "overdue", Responder: machine.Idle, After: []machine.Cause{machine.Loss()}}}
+	own.Agree = []machine.Pair{{Initiator: "overdue", Responder: machine.Idle, After: []machine.Cause{machine.Lost()}}}
 	_, m := complete(t, standard.All, own)
 	for state, want := range map[machine.State]machine.State{"in_review": "overdue", "changes_requested": standard.StateTimedOut} {
-		after, _, err := m.Step(machine.Conversation{State: state}, machine.Event{On: machine.Timeout(machine.TimerDeadline)})
+		after, _, err := m.Step(machine.Status{State: state}, machine.Event{On: machine.Timeout(machine.TimerDeadline)})
 		if err != nil || after.State != want {
 			t.Errorf("%s: %s, %v, want %s", state, after.State, err, want)
 		}
@@ -132,9 +132,9 @@ func TestPairAlso(t *testing.T) {
 		return table.Agree[i].After
 	}
 	completed, _ := complete(t, standard.All, own)
-	own.Agree = []machine.Pair{{Initiator: standard.StateFailed, Responder: standard.StateTimedOut, After: []machine.Cause{machine.Loss()}, Also: true}}
+	own.Agree = []machine.Pair{{Initiator: standard.StateFailed, Responder: standard.StateTimedOut, After: []machine.Cause{machine.Lost()}, Also: true}}
 	also, _ := complete(t, standard.All, own)
-	if d := cmp.Diff(append(slices.Clone(pair(completed)), machine.Loss()), pair(also)); d != "" {
+	if d := cmp.Diff(append(slices.Clone(pair(completed)), machine.Lost()), pair(also)); d != "" {
 		t.Error(d)
 	}
 }

@@ -13,7 +13,7 @@ import (
 // Each repetition gets a valid STATUS_UPDATE, and renews the lease.
 func TestSignOfLife(t *testing.T) {
 	m := Codon.Machine()
-	c := machine.Conversation{Role: machine.Responder, State: standard.StateConsidering}
+	c := machine.Status{Role: machine.Responder, State: standard.StateConsidering}
 	for _, want := range []machine.Effect{machine.Send(performatives.ActStatusUpdate), machine.Resend(performatives.ActStatusUpdate)} {
 		next, effects, err := m.Step(c, machine.Event{On: machine.Duplicate(performatives.ActSubscribe)})
 		if err != nil || len(effects) != 2 || effects[0] != want || effects[1] != machine.Arm(timerLease) {

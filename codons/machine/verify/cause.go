@@ -139,7 +139,7 @@ func (x *explorer) reachedWithout(questions []without) []int32 {
 		}
 		end, lost := endOf(x.pair(x.nodes[n].at)), x.needsLoss(x.nodes[n].at)
 		for i := range at[n].All {
-			if reached[i] < 0 && endOf(questions[i].pair) == end && (!lost || !slices.Contains(questions[i].forbid, machine.Loss())) {
+			if reached[i] < 0 && endOf(questions[i].pair) == end && (!lost || !slices.Contains(questions[i].forbid, machine.Lost())) {
 				reached[i] = int32(n)
 			}
 		}

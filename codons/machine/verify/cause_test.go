@@ -30,7 +30,7 @@ func TestARoughPairComesAfterItsCause(t *testing.T) {
 	if r, err := Explore(query(t, deadline), Network{}); err != nil || len(r.UnusedCauses) > 0 {
 		t.Errorf("%v, %q", err, r.UnusedCauses)
 	}
-	_, err := Explore(query(t, machine.Loss()), Network{})
+	_, err := Explore(query(t, machine.Lost()), Network{})
 	var found *Counterexample
 	if !errors.As(err, &found) || found.Problem != Unprompted || !strings.Contains(found.Detail, "ends timed_out and the responder answered without loss of a message") {
 		t.Fatalf("got %v", err)
@@ -38,11 +38,11 @@ func TestARoughPairComesAfterItsCause(t *testing.T) {
 	if last := found.Moves[len(found.Moves)-1]; last.From == last.To {
 		t.Errorf("the path does not stop where both sides have ended: %v", err)
 	}
-	r, err := Explore(query(t, deadline, machine.Loss()), Network{})
+	r, err := Explore(query(t, deadline, machine.Lost()), Network{})
 	if want := []string{"timed_out, answered after loss of a message"}; err != nil || !slices.Equal(r.UnusedCauses, want) {
 		t.Errorf("%v, %q, want %q", err, r.UnusedCauses, want)
 	}
-	if r, err := Explore(query(t, deadline, machine.Loss()), Network{Reliable: true}); err != nil || len(r.UnusedCauses) > 0 {
+	if r, err := Explore(query(t, deadline, machine.Lost()), Network{Reliable: true}); err != nil || len(r.UnusedCauses) > 0 {
 		t.Errorf("a network without losses shows nothing about them: %v, %q", err, r.UnusedCauses)
 	}
 }

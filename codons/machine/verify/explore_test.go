@@ -62,7 +62,7 @@ func TestExploreFinds(t *testing.T) {
 			}, "no sequence of events from here ends it on both sides",
 		},
 		{Disagreement, Network{}, func(t *machine.Table) { t.Agree = t.Agree[:3] }, "the initiator ends lost and the responder idle"},
-		{Disagreement, Calm(), func(t *machine.Table) { t.Agree[0].After = []machine.Cause{machine.Loss()} }, "the initiator ends done and the responder done"},
+		{Disagreement, Calm(), func(t *machine.Table) { t.Agree[0].After = []machine.Cause{machine.Lost()} }, "the initiator ends done and the responder done"},
 		{LeftRunning, Network{}, func(t *machine.Table) { t.Rows[8].Do = nil }, "job answer runs on and was not asked to stop"},
 		{
 			LeftRunning,
@@ -154,7 +154,7 @@ func TestWalkTakesLegalSteps(t *testing.T) {
 	m := tabletest.Haggle().MustCompile()
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
-		sides := [2]machine.Conversation{{Role: machine.Initiator, State: machine.Idle}, {Role: machine.Responder, State: machine.Idle}}
+		sides := [2]machine.Status{{Role: machine.Initiator, State: machine.Idle}, {Role: machine.Responder, State: machine.Idle}}
 		for _, move := range Walk(m, Network{}, 30, rng.IntN) {
 			after, _, err := m.Step(sides[move.Role], machine.Event{On: move.On})
 			if err != nil || after.State != move.To {

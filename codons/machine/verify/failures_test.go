@@ -222,7 +222,7 @@ func TestOracleTakesAPeerForLostAtAnyMoment(t *testing.T) {
 func manyTypes(n int) machine.Table {
 	table := machine.Table{
 		Name: "many", Title: "Many", Purpose: "Many types.", Source: "none", Terminal: []machine.State{"done"}, Live: []machine.State{"waiting"},
-		Agree: []machine.Pair{{Initiator: "done", Responder: "done"}, {Initiator: "done", Responder: machine.Idle, After: []machine.Cause{machine.Loss()}}},
+		Agree: []machine.Pair{{Initiator: "done", Responder: "done"}, {Initiator: "done", Responder: machine.Idle, After: []machine.Cause{machine.Lost()}}},
 	}
 	for i := range n {
 		tag := string(rune('A' + i))

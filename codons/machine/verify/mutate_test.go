@@ -24,7 +24,7 @@ func TestLike(t *testing.T) {
 		"another step":         {of("other", "cause", lost), false},
 		"another cause":        {of("step", "other", lost), false},
 		"another pair":         {of("step", "cause", lost, late), false},
-		"a pair after a cause": {of("step", "cause", machine.Pair{Initiator: "lost", Responder: "done", After: []machine.Cause{machine.Loss()}}), true},
+		"a pair after a cause": {of("step", "cause", machine.Pair{Initiator: "lost", Responder: "done", After: []machine.Cause{machine.Lost()}}), true},
 		"no pair":              {of("step", "cause"), true},
 	} {
 		if got := c.mutant.like(&original); got != c.want {

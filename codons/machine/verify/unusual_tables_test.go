@@ -21,7 +21,7 @@ func note() machine.Table {
 			machine.For(machine.Responder, machine.Idle).When(machine.Receive(p.ActInform)).Goto("heard", machine.Report("note")),
 			machine.For(machine.Responder, "heard").When(machine.OtherNotices(), machine.OtherDuplicates()).Stay(machine.Drop("late")),
 		},
-		Agree: []machine.Pair{{Initiator: "told", Responder: "heard"}, {Initiator: "told", Responder: machine.Idle, After: []machine.Cause{machine.Loss()}, Note: "lost"}},
+		Agree: []machine.Pair{{Initiator: "told", Responder: "heard"}, {Initiator: "told", Responder: machine.Idle, After: []machine.Cause{machine.Lost()}, Note: "lost"}},
 	}
 }
 
@@ -98,7 +98,7 @@ func TestRoundsOfALaterAct(t *testing.T) {
 func clocks() machine.Table {
 	const on, off machine.State = "on", "off"
 	table := machine.Table{Name: "clocks", Live: []machine.State{on}, Terminal: []machine.State{off}, Agree: []machine.Pair{
-		{Initiator: off, Responder: off}, {Initiator: off, Responder: machine.Idle, After: []machine.Cause{machine.Loss()}},
+		{Initiator: off, Responder: off}, {Initiator: off, Responder: machine.Idle, After: []machine.Cause{machine.Lost()}},
 	}}
 	for _, r := range machine.Roles() {
 		var arm []machine.Effect

@@ -30,7 +30,7 @@ type nodeLink struct {
 	met       atomic.Bool              // the two nodes have met
 	metBefore bool                     // they had met before the link was down for too long
 	left      bool                     // the node has left in order; valid once the link has ended
-	loss      actors.Loss              // the loss of its agents; guarded by Mesh.handover, and valid once the link has ended
+	loss      actors.PeerLoss          // the loss of its agents; guarded by Mesh.handover, and valid once the link has ended
 	lost      []performatives.AgentID  // the agents whose conversations were told of the loss, folded and sorted; valid once the link has ended
 
 	agents sync.Map                            // the *nodeAgents of the directory, by folded id; it changes with Mesh.handover

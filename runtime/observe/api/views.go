@@ -421,7 +421,7 @@ func moves(m *machine.Machine, s observe.Side) []string {
 		role = machine.Responder
 	}
 	texts := []string{}
-	for _, on := range m.Expects(machine.Conversation{Role: role, State: machine.State(s.State)}) {
+	for _, on := range m.Expects(machine.Status{Role: role, State: machine.State(s.State)}) {
 		if text := on.String(); !slices.Contains(texts, text) {
 			texts = append(texts, text)
 		}

@@ -48,7 +48,7 @@ func Auction() machine.Table {
 			{Initiator: sold, Responder: sold},
 			{Initiator: closed, Responder: closed},
 			{Initiator: sold, Responder: closed, After: []machine.Cause{machine.At(machine.Responder, machine.Timeout("deadline"))}, Note: "the bidder did not wait"},
-			{Initiator: closed, Responder: machine.Idle, After: []machine.Cause{machine.Loss()}},
+			{Initiator: closed, Responder: machine.Idle, After: []machine.Cause{machine.Lost()}},
 		},
 	}
 }

@@ -135,7 +135,7 @@ func netPairs() []machine.Pair {
 		pairs = append(pairs, machine.Pair{Initiator: lapsed, Responder: s, After: late}, machine.Pair{Initiator: abandoned, Responder: s, After: gone})
 	}
 	for _, s := range []machine.State{lapsed, abandoned} {
-		pairs = append(pairs, machine.Pair{Initiator: s, Responder: machine.Idle, After: []machine.Cause{machine.Loss()}})
+		pairs = append(pairs, machine.Pair{Initiator: s, Responder: machine.Idle, After: []machine.Cause{machine.Lost()}})
 	}
 	lapses := []machine.Cause{machine.At(machine.Responder, machine.Timeout("deadline"))}
 	return append(

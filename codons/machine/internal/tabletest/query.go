@@ -27,7 +27,7 @@ func Query() machine.Table {
 		Agree: []machine.Pair{
 			{Initiator: "answered", Responder: "answered"},
 			{Initiator: "timed_out", Responder: "answered", After: []machine.Cause{machine.At(machine.Initiator, machine.Timeout("deadline"))}, Note: "the answer was lost or late"},
-			{Initiator: "timed_out", Responder: machine.Idle, After: []machine.Cause{machine.Loss()}, Note: "the question was lost"},
+			{Initiator: "timed_out", Responder: machine.Idle, After: []machine.Cause{machine.Lost()}, Note: "the question was lost"},
 		},
 	}
 }
