@@ -3,7 +3,6 @@ package relay
 import (
 	"cmp"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -29,7 +28,7 @@ func (l *Link) EndRecords(why performatives.Failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	l.lost = true
-	r.finishLocked(slices.Collect(maps.Keys(r.of[l])), why)
+	r.finishLocked(r.eachLocked(l, every), why)
 }
 
 // AgentStopped ends the records of an agent of this process that has stopped. The agent is told
@@ -37,7 +36,7 @@ func (l *Link) EndRecords(why performatives.Failure) {
 func (r *Relay) AgentStopped(id performatives.AgentID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.finishLocked(slices.Collect(maps.Keys(r.of[id.Fold()])), performatives.Failure{ErrorCode: performatives.CodeStopped}, party{id: id})
+	r.finishLocked(r.eachLocked(id.Fold(), every), performatives.Failure{ErrorCode: performatives.CodeStopped}, party{id: id})
 }
 
 // Abandon ends a request by [actors.Self.Ask] that has no reply: its worker behind a link gets
@@ -90,7 +89,7 @@ func (r *Relay) Follow(id performatives.AgentID, from, to *Link) {
 	for _, t := range r.eachLocked(from, func(t *record) bool { return t.asker.is(was) }) {
 		r.relistLocked(t, &t.asker, to)
 		if to.kind == Session {
-			r.scheduleLocked(t, t.deadline(t.asked, false, time.Now())) // without the grace of an asker of another node
+			r.scheduleLocked(t, t.deadline(t.asked, false, time.Now)) // without the grace of an asker of another node
 		}
 	}
 }
@@ -122,13 +121,13 @@ func (r *Relay) Close() {
 	if r.stopTimer != nil {
 		r.stopTimer()
 	}
-	r.finishLocked(slices.Collect(maps.Keys(r.openRecordsLocked())), performatives.Failure{ErrorCode: performatives.CodeStopped})
+	r.finishLocked(r.openRecordsLocked(), performatives.Failure{ErrorCode: performatives.CodeStopped})
 }
 
 // finishLocked tells both parties of records that they are over, except for those that have gone:
 // the asker by FAILURE in the worker's name, the worker by CANCEL in the asker's.
 func (r *Relay) finishLocked(ended []*record, why performatives.Failure, gone ...party) {
-	slices.SortFunc(ended, func(a, b *record) int { // the sets of records have no order
+	slices.SortFunc(ended, func(a, b *record) int { // rosters have no order
 		return cmp.Or(a.first.Timestamp().Compare(b.first.Timestamp()), cmp.Compare(a.first.ID(), b.first.ID()))
 	})
 	var last []ending

@@ -37,7 +37,7 @@ func (r *Relay) findLocked(p passage) *record {
 // referLocked adds a key to a record. A later record with the same key takes it over.
 func (r *Relay) referLocked(t *record, k recordKey) {
 	k.asker, k.worker = k.asker.Fold(), k.worker.Fold()
-	if r.index[k] == t {
+	if slices.Contains(t.keys, k) && r.index[k] == t {
 		return
 	}
 	if len(t.keys) == maxRecordKeys { // the first two are of the conversation id
@@ -54,43 +54,71 @@ func (r *Relay) unreferLocked(t *record, k recordKey) {
 	}
 }
 
-// listLocked adds an open record to those of its parties.
+// roster is the open records of a link, or of an agent of this process, in no order. A record knows
+// its place in it.
+type roster []entry
+
+// entry is an open record in the roster of one of its parties.
+type entry struct {
+	*record
+	side int // 0: the asker's roster, or that of both; 1: the worker's
+}
+
+// listLocked adds an open record to the rosters of its parties.
 func (r *Relay) listLocked(t *record) {
-	for side := range t.sides() {
-		of := r.of[side.key()]
+	for side, p := range t.sides() {
+		of := r.of[p.key()]
 		if of == nil {
-			of = make(map[*record]struct{})
-			r.of[side.key()] = of
+			of = new(roster)
+			r.of[p.key()] = of
 		}
-		of[t] = struct{}{}
-		side.via.addWeight(t.weight())
+		*of = append(*of, entry{t, side})
+		t.listed[side] = len(*of)
+		p.via.addWeight(t.weight())
 	}
 }
 
-// unlistLocked takes a record out of those of its parties.
+// unlistLocked takes a record out of the rosters of its parties. The last of a roster takes its
+// place.
 func (r *Relay) unlistLocked(t *record) {
-	for side := range t.sides() {
-		of := r.of[side.key()]
-		if _, listed := of[t]; !listed {
+	for side, p := range t.sides() {
+		place := t.listed[side]
+		if place == 0 {
 			continue
 		}
-		delete(of, t)
-		side.via.addWeight(-t.weight())
-		if len(of) == 0 {
-			delete(r.of, side.key())
+		of := r.of[p.key()]
+		end := len(*of) - 1
+		last := (*of)[end]
+		(*of)[place-1], last.listed[last.side] = last, place
+		(*of)[end], t.listed[side] = entry{}, 0
+		*of = (*of)[:end]
+		p.via.addWeight(-t.weight())
+		if end == 0 {
+			delete(r.of, p.key())
 		}
 	}
+}
+
+// rosterLocked returns that of a key of Relay.of.
+func (r *Relay) rosterLocked(key any) roster {
+	if of := r.of[key]; of != nil {
+		return *of
+	}
+	return nil
 }
 
 // eachLocked returns the open records of a key of Relay.of for which match returns true.
 func (r *Relay) eachLocked(key any, match func(*record) bool) (all []*record) {
-	for t := range r.of[key] {
-		if match(t) {
-			all = append(all, t)
+	for _, e := range r.rosterLocked(key) {
+		if match(e.record) {
+			all = append(all, e.record)
 		}
 	}
 	return all
 }
+
+// every matches each record.
+func every(*record) bool { return true }
 
 // each returns the open records of the link for which match returns true. Only the names of their
 // parties may be read.

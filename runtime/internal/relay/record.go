@@ -35,7 +35,8 @@ type record struct {
 		keys [2]recordKey
 	}
 
-	place int // in dueHeap, counted from 1; 0: it is not there
+	place  int    // in dueHeap, counted from 1; 0: it is not there
+	listed [2]int // its places in the rosters of the asker and the worker, counted from 1; 0: it is not there
 
 	kept      *list.Element // of Relay.tombstones
 	tombstone bool          // it was ended in the worker's name, or in the asker's: later messages of the worker are refused
@@ -116,11 +117,11 @@ func (t *record) roleOf(m *performatives.Message) machine.Role {
 	return machine.Initiator
 }
 
-// sides yields the two parties, and one of them if both are behind one session.
-func (t *record) sides() iter.Seq[party] {
-	return func(yield func(party) bool) {
-		if yield(t.asker) && (t.asker.via == nil || t.asker.via != t.worker.via) {
-			yield(t.worker)
+// sides yields the two parties, numbered from 0, and one of them if both are behind one session.
+func (t *record) sides() iter.Seq2[int, party] {
+	return func(yield func(int, party) bool) {
+		if yield(0, t.asker) && (t.asker.via == nil || t.asker.via != t.worker.via) {
+			yield(1, t.worker)
 		}
 	}
 }
@@ -201,14 +202,14 @@ func (t *record) grace() time.Duration {
 // deadline returns the due time after a message of the asker that expects a reply. A further round
 // has a time of its own; a repetition and a CANCEL have that of what they are about. A long-lived
 // conversation has none.
-func (t *record) deadline(m *performatives.Message, further bool, now time.Time) time.Time {
+func (t *record) deadline(m *performatives.Message, further bool, now func() time.Time) time.Time {
 	switch {
 	case !m.ReplyBy().IsZero():
 		return m.ReplyBy().Add(t.grace())
 	case t.codon != nil && t.codon.Table.Declarations.LongLived:
 		return t.due
 	case t.due.IsZero() || further && m.Performative() != performatives.ActCancel:
-		return now.Add(t.patience())
+		return now().Add(t.patience())
 	}
 	return t.due
 }

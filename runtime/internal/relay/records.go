@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -25,7 +24,7 @@ type passage struct {
 // note finds or opens the record of a message, nil for none, and returns its state before. It notes
 // a message before that is passed on, because its receiver may act on it at once. The error is a
 // [*performatives.Refusal]: the session is over, too many requests are open, or the asker was told
-// an end before. note calls now only if the message opens a record or expects a reply.
+// an end before. note calls now only for a deadline that the message does not have itself.
 func (r *Relay) note(p passage, now func() time.Time) (t *record, before state, err error) {
 	begins := r.begins(p)
 	r.mu.Lock()
@@ -105,8 +104,8 @@ func (r *Relay) setStateLocked(t *record, next state) {
 	before := t.weight()
 	r.scheduleLocked(t, next.due)
 	t.state = next
-	for side := range t.sides() {
-		side.via.addWeight(t.weight() - before)
+	for _, p := range t.sides() {
+		p.via.addWeight(t.weight() - before)
 	}
 }
 
@@ -220,7 +219,7 @@ func (r *Relay) askLocked(t *record, m *performatives.Message, now func() time.T
 	if further {
 		next.round = round{}
 	}
-	next.asked, next.due = m, t.deadline(m, further, now())
+	next.asked, next.due = m, t.deadline(m, further, now)
 	next.passed++
 	r.setStateLocked(t, next)
 	r.referLocked(t, recordKey{name: string(m.ID()), asker: t.asker.id})
@@ -247,7 +246,7 @@ func (r *Relay) roomLocked(t *record, p passage, own int) error {
 		if l == nil {
 			continue
 		}
-		full := t == nil && len(r.of[l])+l.load.Conversations()-own >= l.limits.Open
+		full := t == nil && len(r.rosterLocked(l))+l.load.Conversations()-own >= l.limits.Open
 		others, more := l.weight+l.load.Weight()-released, p.message.Weight()
 		if full || more != 0 && others > 0 && others+more > l.limits.Bytes {
 			return p.message.Refused(performatives.CodeBusy, "too many conversations are open over this connection, or too long ones")
@@ -269,10 +268,13 @@ func (r *Relay) Open() int {
 	return len(r.openRecordsLocked())
 }
 
-func (r *Relay) openRecordsLocked() map[*record]struct{} {
-	open := make(map[*record]struct{})
+func (r *Relay) openRecordsLocked() (open []*record) {
 	for _, of := range r.of {
-		maps.Copy(open, of)
+		for _, e := range *of {
+			if e.side == 0 { // each is in the roster of its asker
+				open = append(open, e.record)
+			}
+		}
 	}
 	return open
 }

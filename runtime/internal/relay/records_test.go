@@ -471,7 +471,7 @@ func TestRecordMovesWithItsWorker(t *testing.T) {
 		}
 		d.Moved("Ann", d.ann.via, d.link(Session)) // which works on nothing
 		d.Moved("BOB", from, to)
-		if got := [...]int{len(d.of[to]), d.Open(), len(d.of[party{"bob", from}.key()])}; got != [...]int{c.moved, c.open, c.left} {
+		if got := [...]int{len(d.rosterLocked(to)), d.Open(), len(d.rosterLocked(party{"bob", from}.key()))}; got != [...]int{c.moved, c.open, c.left} {
 			t.Errorf("%s: %d moved, %d are open, %d are left", name, got[0], got[1], got[2])
 		}
 	}
@@ -966,7 +966,7 @@ func (d *recordsFixture) bury(t testing.TB, from, many int) {
 		id := fmt.Sprint(from + i)
 		d.must(act(t, id, p.ActRequest, func(e *p.Envelope) { e.ConversationID = p.ConversationID(id) }))
 		d.mu.Lock()
-		for r := range d.of[d.bob.via] {
+		for _, r := range d.eachLocked(d.bob.via, every) {
 			d.finishLocked([]*record{r}, Disconnected)
 		}
 		d.mu.Unlock()
@@ -1044,7 +1044,7 @@ func TestConversationsHaveNoRecord(t *testing.T) {
 	}
 }
 
-// The time is asked for when a request begins or is sent again, and for no other message.
+// The time is asked for when a request begins without a ReplyBy, and for no other message.
 func TestNoteNeedsTheTimeOfRequestsOnly(t *testing.T) {
 	d := newRecordsFixture(t)
 	calls := 0
@@ -1056,7 +1056,8 @@ func TestNoteNeedsTheTimeOfRequestsOnly(t *testing.T) {
 		{act(t, "i", p.ActInform, nil), 0},
 		{act(t, "q", p.ActRequest, nil), 1},
 		{act(t, "a", p.ActAgree, nil), 0},
-		{act(t, "q", p.ActRequest, nil), 1},
+		{act(t, "q", p.ActRequest, nil), 0},
+		{act(t, "r", p.ActRequest, func(e *p.Envelope) { e.ReplyBy = d.now.Add(time.Minute) }), 0},
 	} {
 		calls = 0
 		if _, _, err := d.note(passage{message: m.message, from: d.party(m.message.Sender()), to: d.party(m.message.Receiver())}, clock); err != nil {
@@ -1065,6 +1066,17 @@ func TestNoteNeedsTheTimeOfRequestsOnly(t *testing.T) {
 		if calls != m.calls {
 			t.Errorf("%s asked for the time %d times, want %d", m.message.ID(), calls, m.calls)
 		}
+	}
+}
+
+// A request that comes again and again leaves room for the keys of other requests.
+func TestKeysOfARepeatedRequest(t *testing.T) {
+	d := newRecordsFixture(t)
+	for range maxRecordKeys {
+		d.must(act(t, "q", p.ActRequest, nil))
+	}
+	if keys := d.eachLocked(d.ann.via, every)[0].keys; len(keys) != 2 {
+		t.Errorf("keys = %v, want two: of the conversation and of the request", keys)
 	}
 }
 

@@ -25,7 +25,7 @@ type Relay struct {
 
 	mu         sync.Mutex
 	index      map[recordKey]*record
-	of         map[any]map[*record]struct{} // the records by *Link, or by the folded id of an agent of this process; tombstones are not in it
+	of         map[any]*roster // the records by *Link, or by the folded id of an agent of this process; tombstones are not in it
 	due        dueHeap
 	tombstones list.List // of *record, the oldest first
 	wake       time.Time // for which the timer is set; zero: it is not
@@ -47,7 +47,7 @@ func New(
 ) *Relay {
 	r := &Relay{
 		system: s, beyond: beyond, activates: activates,
-		tables: make(map[string]table), index: make(map[recordKey]*record), of: make(map[any]map[*record]struct{}),
+		tables: make(map[string]table), index: make(map[recordKey]*record), of: make(map[any]*roster),
 	}
 	r.say = r.sendLast
 	for _, c := range all {
