@@ -10,11 +10,11 @@ import "cmp"
 //
 // For a message without a receiver, use [Message.ReplyFrom].
 func (m *Message) Reply(s Stamp, payload any) (*Message, error) {
-	return m.reply(s, m.receiver, actOf(payload), payload)
+	return m.reply(s, m.receiver, 0, payload)
 }
 
 // ReplyAs is [Message.Reply] with the act as an argument, for a payload that implies
-// none. The payload may be nil.
+// none. Zero stands for the act that the payload implies. The payload may be nil.
 func (m *Message) ReplyAs(s Stamp, act Performative, payload any) (*Message, error) {
 	return m.reply(s, m.receiver, act, payload)
 }
@@ -35,7 +35,7 @@ func (m *Message) ReplyEnvelope(from AgentID, s Stamp, act Performative, payload
 	e := m.next(s, act, payload)
 	e.Sender, e.Receiver = from, m.sender
 	e.InReplyTo = string(m.id)
-	switch act { //nolint:exhaustive // the acts for which acl demands the message_id (acl §4.2 to §4.9)
+	switch e.Performative { //nolint:exhaustive // the acts for which acl demands the message_id (acl §4.2 to §4.9)
 	case ActTaskAccept, ActTaskReject, ActNotUnderstood, ActInformCapabilities:
 	default:
 		e.InReplyTo = cmp.Or(m.replyWith, e.InReplyTo)
@@ -50,7 +50,7 @@ func (m *Message) ReplyEnvelope(from AgentID, s Stamp, act Performative, payload
 // the message finds its conversation also in a dialect without conversation ids. It has
 // no message type; give it one by [Message.With].
 func (m *Message) Follow(s Stamp, payload any) (*Message, error) {
-	return New(m.FollowEnvelope(s, actOf(payload), payload))
+	return New(m.FollowEnvelope(s, 0, payload))
 }
 
 // FollowEnvelope returns what [Message.Follow] makes its message of, with the act as an
@@ -68,6 +68,9 @@ func (m *Message) FollowEnvelope(s Stamp, act Performative, payload any) Envelop
 
 // next returns the envelope of a later message in the conversation of m.
 func (m *Message) next(s Stamp, act Performative, payload any) Envelope {
+	if act == 0 {
+		act = actOf(payload)
+	}
 	e := Envelope{
 		ID: s.ID, Timestamp: s.Time, Performative: act, Payload: payload,
 		ConversationID: m.conversationID, Protocol: m.protocol, Trace: m.trace,

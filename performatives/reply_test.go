@@ -77,6 +77,25 @@ func TestReplyImpliesTheAct(t *testing.T) {
 	}
 }
 
+// TestZeroActIsThatOfThePayload gives no act to a reply and to a further message: they are those of
+// the act that the payload implies, with its rules for InReplyTo, Ontology, ReplyWith and Priority.
+func TestZeroActIsThatOfThePayload(t *testing.T) {
+	asked := mustNew(t, envelope(p.ActTaskRequest))
+	stamp := stamps()()
+	for act := range p.Performatives() {
+		payload := contents[act]
+		if typed, ok := payload.(interface{ Act() p.Performative }); !ok || typed.Act() != act {
+			continue
+		}
+		if diff := cmp.Diff(asked.ReplyEnvelope("Jules", stamp, act, payload), asked.ReplyEnvelope("Jules", stamp, 0, payload)); diff != "" {
+			t.Errorf("a reply, %s (-named +implied):\n%s", act, diff)
+		}
+		if diff := cmp.Diff(asked.FollowEnvelope(stamp, act, payload), asked.FollowEnvelope(stamp, 0, payload)); diff != "" {
+			t.Errorf("a further message, %s (-named +implied):\n%s", act, diff)
+		}
+	}
+}
+
 func TestReplyFrom(t *testing.T) {
 	e := envelope(p.ActCFP)
 	e.Receiver = ""
