@@ -100,9 +100,7 @@ func (a *ConversationActor) post(message any, band int, exempt bool) Reason {
 		a.mu.Unlock()
 		return ReasonFull
 	}
-	lane := a.scheduleLocked(band == performatives.Urgent.Band())
-	a.mu.Unlock()
-	a.dispatch(lane)
+	a.scheduleAndUnlock(band == performatives.Urgent.Band())
 	return 0
 }
 
@@ -119,9 +117,7 @@ func (a *ConversationActor) open(c *cell, conversation Conversation, first *perf
 	if first != nil {
 		a.queue.push(first, first.Priority().Band(), false, c.sys.mailbox)
 	}
-	lane := a.scheduleLocked(urgent)
-	a.mu.Unlock()
-	a.dispatch(lane)
+	a.scheduleAndUnlock(urgent)
 }
 
 // requestStop has the actor stop before any further message.
@@ -132,9 +128,7 @@ func (a *ConversationActor) requestStop() {
 		return
 	}
 	a.flags |= flagStop
-	lane := a.scheduleLocked(false)
-	a.mu.Unlock()
-	a.dispatch(lane)
+	a.scheduleAndUnlock(false)
 }
 
 // over reports whether the conversation has ended. The command of its end may still be in
@@ -181,55 +175,30 @@ func (a *ConversationActor) finishLocked() bool {
 	return before&flagFinished == 0
 }
 
-// scheduleLocked schedules a turn if none runs or is scheduled, and moves a scheduled one to
-// the express queue. It returns the queue to give an entry to by dispatch after unlocking, or
-// zero.
-func (a *ConversationActor) scheduleLocked(urgent bool) (lane actorFlags) {
-	before := a.flags
-	lane = flagOrdinary
-	if urgent && a.cell.sys.turns.express {
+// scheduleAndUnlock schedules a turn if none runs or is scheduled, and moves a scheduled one to the
+// express queue. It unlocks mu. Invariant: each queue of the dispatcher holds at most one entry per
+// actor.
+func (a *ConversationActor) scheduleAndUnlock(urgent bool) {
+	before, lane, express := a.flags, flagOrdinary, urgent && a.cell.sys.express
+	if express {
 		lane = flagExpress
 	}
-	switch {
-	case before&flagRunning == 0:
+	adds := before&flagRunning == 0 || express && before&flagQueued != 0
+	if adds {
 		a.flags |= flagRunning | flagQueued | lane
-	case before&flagQueued != 0 && lane == flagExpress:
-		a.flags |= lane
-	default:
-		return 0
 	}
-	return lane &^ before // an entry of an earlier turn serves
-}
-
-// dispatch adds a turn to a queue of the dispatcher. Invariant: each queue holds at most one
-// entry per actor.
-func (a *ConversationActor) dispatch(lane actorFlags) {
-	turns := &a.cell.sys.turns
-	switch {
-	case lane == 0:
-	case lane == flagExpress:
-		turns.scheduleFirst((*expressTurn)(a))
-	case turns.pool != nil:
-		turns.pool.schedule((*ordinaryTurn)(a))
-	case turns.sim != nil:
-		turns.sim.add(simTask{order: a.order, fn: (*ordinaryTurn)(a).run})
-	default:
-		turns.dispatcher.Schedule((*ordinaryTurn)(a).run)
+	a.mu.Unlock()
+	if adds && before&lane == 0 { // else an entry of an earlier turn serves
+		a.cell.sys.turns.schedule(a, express, a.order)
 	}
 }
 
-// ordinaryTurn is the entry of an actor in the ordinary queue.
-type ordinaryTurn ConversationActor
-
-func (t *ordinaryTurn) run() { (*ConversationActor)(t).turn(flagOrdinary) }
-
-// expressTurn is the entry of an actor in the express queue.
-type expressTurn ConversationActor
-
-func (t *expressTurn) run() { (*ConversationActor)(t).turn(flagExpress) }
-
-// turn handles messages, unless the entry in the other queue has begun the turn.
-func (a *ConversationActor) turn(lane actorFlags) {
+// run handles messages, unless the entry in the other queue has begun the turn.
+func (a *ConversationActor) run(express bool) {
+	lane := flagOrdinary
+	if express {
+		lane = flagExpress
+	}
 	a.mu.Lock()
 	begins := a.flags&flagQueued != 0
 	a.flags &^= lane | flagQueued
@@ -259,13 +228,14 @@ func (a *ConversationActor) serve() (done bool) {
 			a.fail(recover(), message)
 		}
 	}()
-	turns := &a.cell.sys.turns
-	for n := turns.throughput; ; n-- {
+	turns := a.cell.sys.turns
+	throughput := max(1, turns.Throughput())
+	for n := throughput; ; n-- {
 		if n == 0 {
-			if turns.othersWait() && a.yield() {
+			if turns.waiting() && a.yield() {
 				return true
 			}
-			n = turns.throughput
+			n = throughput
 		}
 		var next step
 		switch next, message = a.next(); next {
@@ -319,10 +289,12 @@ func (a *ConversationActor) yield() bool {
 		a.mu.Unlock()
 		return false
 	}
-	lane := flagOrdinary &^ a.flags
+	before := a.flags
 	a.flags |= flagQueued | flagOrdinary
 	a.mu.Unlock()
-	a.dispatch(lane)
+	if before&flagOrdinary == 0 { // else an entry of an earlier turn serves
+		a.cell.sys.turns.schedule(a, false, a.order)
+	}
 	return true
 }
 

@@ -518,7 +518,7 @@ func TestStaleEntryServesNothing(t *testing.T) {
 		synctest.Wait()
 		deliverAll(t, s, recordedMessage(t, "c", "m2", performatives.Normal))
 		synctest.Wait()
-		(*ordinaryTurn)(&c.actor).run()
+		c.actor.run(false)
 		checkCalls(t, c, "start m1")
 		close(held)
 		synctest.Wait()

@@ -121,21 +121,20 @@ func NewPool(o PoolOptions) *Pool {
 
 // Schedule runs fn on a worker. It does not block. After Close it still runs fn, so that
 // no message is lost, but the worker then ends when the queues are empty.
-func (p *Pool) Schedule(fn func()) { p.schedule(taskFunc(fn)) }
-
-func (p *Pool) schedule(t task) {
-	p.mu.Lock()
-	p.queue.push(t)
-	p.wait.Pushed(p.queue.n)
-	p.unlock()
-}
+func (p *Pool) Schedule(fn func()) { p.schedule(taskFunc(fn), false, 0) }
 
 // ScheduleFirst is like Schedule, ahead of all functions given to Schedule.
-func (p *Pool) ScheduleFirst(fn func()) { p.scheduleFirst(taskFunc(fn)) }
+func (p *Pool) ScheduleFirst(fn func()) { p.schedule(taskFunc(fn), true, 0) }
 
-func (p *Pool) scheduleFirst(t task) {
+// schedule queues t. The order has no meaning here.
+func (p *Pool) schedule(t task, express bool, _ uint64) {
 	p.mu.Lock()
-	p.express.push(t)
+	if express {
+		p.express.push(t)
+	} else {
+		p.queue.push(t)
+		p.wait.Pushed(p.queue.n)
+	}
 	p.unlock()
 }
 
@@ -232,10 +231,10 @@ func (p *Pool) busyLocked() int { return len(p.workers) - len(p.idle) - p.stuck 
 func (p *Pool) work(w *worker) {
 	defer p.removeWorker(w) // also after runtime.Goexit in a handler
 	for {
-		next, stay := p.take(w)
+		next, express, stay := p.take(w)
 		switch {
 		case next != nil:
-			next.run()
+			next.run(express)
 		case stay:
 			<-w.wake
 		default:
@@ -244,12 +243,13 @@ func (p *Pool) work(w *worker) {
 	}
 }
 
-// take returns the next task for w. Without one, it reports whether w is to wait for a
-// task or to end.
-func (p *Pool) take(w *worker) (t task, stay bool) {
+// take returns the next task for w, and whether it is from the express queue. Without one, it
+// reports whether w is to wait for a task or to end.
+func (p *Pool) take(w *worker) (t task, express, stay bool) {
 	p.mu.Lock()
 	p.markArrivedLocked(w)
-	switch express := p.express.n > 0 && (p.expressRun < maxExpressRun || p.queue.n == 0); {
+	express = p.express.n > 0 && (p.expressRun < maxExpressRun || p.queue.n == 0)
+	switch {
 	case p.busyLocked() > p.options.Workers:
 	case express:
 		p.expressRun++
@@ -269,7 +269,7 @@ func (p *Pool) take(w *worker) (t task, stay bool) {
 		w.idle = true
 	}
 	p.unlock()
-	return t, stay
+	return t, express, stay
 }
 
 // markArrivedLocked resets the flags of a worker that has returned from its turn or its

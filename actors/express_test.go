@@ -172,8 +172,7 @@ func TestExpediteAScheduledMailbox(t *testing.T) {
 		if reason := m[1].band(performatives.Urgent).push(inBand("late", performatives.Urgent), 1, bounded); reason != 0 {
 			t.Error(reason)
 		}
-		m[1].state.Or(1 << performatives.Urgent.Band())
-		m[1].schedule(true)
+		m[1].wake(1<<performatives.Urgent.Band(), true)
 	})
 	if want := []string{"1 late", "1 second", "0 first"}; !slices.Equal(got, want) {
 		t.Errorf("served %q, want %q", got, want)

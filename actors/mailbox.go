@@ -38,17 +38,18 @@ type Mailbox struct {
 	config     *mailboxConfig
 	bands      [performatives.Bands]atomic.Pointer[band] // nil until the first message
 	system     atomic.Pointer[systemMessage]             // newest first
-	run        func()                                    // serves the ordinary queue of the dispatcher; allocated once
+	order      uint64                                    // of its turns in a simulation
 
 	// Fields that only the consumer writes: the goroutine that holds stateRunning.
-	invoker    actor.MessageInvoker
-	dispatcher actor.Dispatcher
-	pending    *systemMessage // system messages taken from system, oldest first
-	process    *actor.ActorProcess
-	scheduler  bandScheduler
-	stopping   bool // the actor has received Stop
-	stopped    bool // the remaining messages are to be refused
-	drained    bool // all messages have been served or refused
+	invoker   actor.MessageInvoker
+	turns     turns
+	pending   *systemMessage // system messages taken from system, oldest first
+	process   *actor.ActorProcess
+	scheduler bandScheduler
+	express   bool // the dispatcher has an express queue
+	stopping  bool // the actor has received Stop
+	stopped   bool // the remaining messages are to be refused
+	drained   bool // all messages have been served or refused
 }
 
 var _ actor.Mailbox = (*Mailbox)(nil)
@@ -80,7 +81,6 @@ func MailboxProducer(o MailboxOptions) actor.MailboxProducer {
 
 func newMailbox(config *mailboxConfig) *Mailbox {
 	m := &Mailbox{config: config}
-	m.run = func() { m.serveScheduled(stateOrdinary) }
 	// A consumer must not run before Start: protoactor registers an actor before it sets
 	// the mailbox's invoker.
 	m.state.Store(stateRunning)
@@ -115,18 +115,21 @@ func (m *Mailbox) PostSystemMessage(message any) {
 // RegisterHandlers sets the invoker, which handles messages, and the dispatcher, which
 // runs the mailbox. The engine calls it once, before Start.
 func (m *Mailbox) RegisterHandlers(invoker actor.MessageInvoker, dispatcher actor.Dispatcher) {
-	m.invoker, m.dispatcher = invoker, dispatcher
-	if sim, ok := dispatcher.(*Sim); ok {
-		m.dispatcher = sim.dispatcher()
+	m.invoker, m.process = invoker, processOf(invoker)
+	m.turns, m.express = turnsOn(dispatcher)
+	switch t := m.turns.(type) {
+	case *Sim:
+		m.order = t.source()
+	case *otherTurns:
+		t.run = func() { m.run(false) } // allocated once
 	}
-	m.process = processOf(invoker)
 }
 
 // Start begins to serve messages, including those posted before it.
 func (m *Mailbox) Start() {
 	m.state.Or(stateStarted)
 	m.state.And(^uint32(stateRunning))
-	m.schedule(false)
+	m.wake(0, false)
 }
 
 // Close makes the mailbox refuse all queued and all later messages with [ReasonStopped],
@@ -251,81 +254,49 @@ func (m *Mailbox) newBand(i int) *band {
 	return m.bands[i].Load()
 }
 
-// wake sets the bit of a queued message, and schedules a consumer if necessary. The consumer clears
-// a band's bit before it takes the band's queue. A producer that appends afterwards finds the bit
-// clear and sets it again.
+// wake sets the bit of a queued message, and schedules a consumer if there is a message to serve
+// and none runs or is scheduled. The consumer clears a band's bit before it takes the band's queue.
+// A producer that appends afterwards finds the bit clear and sets it again. Invariant: each queue
+// of the dispatcher holds at most one entry per mailbox.
 func (m *Mailbox) wake(bit uint32, express bool) {
 	w := m.state.Load()
 	if w&bit == 0 {
 		w = m.state.Or(bit) | bit
 	}
-	switch {
-	case w&stateRunning == 0:
-		m.schedule(express)
-	case express && w&stateQueued != 0:
-		m.expedite()
-	}
-}
-
-// schedule schedules a consumer if there is a message to serve and no consumer runs or is
-// scheduled.
-func (m *Mailbox) schedule(express bool) {
+	express = express && m.express
 	lane := uint32(stateOrdinary)
-	if express && m.expresses() {
+	if express {
 		lane = stateExpress
 	}
-	for {
-		w := m.state.Load()
-		switch {
-		case w&stateRunning != 0:
-			if express { // another producer has scheduled it, perhaps in the ordinary queue
-				m.expedite()
-			}
-			return
-		case !runnable(w):
+	for ; w&stateRunning == 0; w = m.state.Load() {
+		if !runnable(w) {
 			return
 		}
-		if m.state.CompareAndSwap(w, w|stateRunning|stateQueued|lane) {
-			m.dispatch(lane, w)
-			return
+		if !m.state.CompareAndSwap(w, w|stateRunning|stateQueued|lane) {
+			continue
 		}
+		if w&lane == 0 { // else an entry of an earlier turn serves
+			m.turns.schedule(m, express, m.order)
+		}
+		return
+	}
+	if express { // it is scheduled perhaps in the ordinary queue
+		m.expedite()
 	}
 }
 
 // expedite moves a scheduled consumer ahead: it schedules the consumer a second time, in
 // the express queue. The first of the two entries to run serves the messages.
 func (m *Mailbox) expedite() {
-	if !m.expresses() {
-		return
-	}
 	for {
 		w := m.state.Load()
 		if w&stateQueued == 0 || w&stateExpress != 0 {
 			return
 		}
 		if m.state.CompareAndSwap(w, w|stateExpress) {
-			m.dispatch(stateExpress, w)
+			m.turns.schedule(m, true, m.order)
 			return
 		}
-	}
-}
-
-// expresses reports whether the dispatcher has an express queue.
-func (m *Mailbox) expresses() bool {
-	_, ok := m.dispatcher.(expressDispatcher)
-	return ok
-}
-
-// dispatch adds a consumer to the queue of lane, unless by the old state w an entry of an earlier
-// turn is still in that queue: then that entry serves. Invariant: each queue holds at most one
-// entry per mailbox.
-func (m *Mailbox) dispatch(lane, w uint32) {
-	switch {
-	case w&lane != 0:
-	case lane == stateExpress:
-		m.dispatcher.(expressDispatcher).ScheduleFirst(m.serveExpress)
-	default:
-		m.dispatcher.Schedule(m.run)
 	}
 }
 

@@ -1,10 +1,6 @@
 package actors
 
-import (
-	goruntime "runtime"
-
-	"github.com/asynkron/protoactor-go/actor"
-)
+import "github.com/asynkron/protoactor-go/actor"
 
 // systemMessage is a system message of the engine in a mailbox, an element of a linked
 // list.
@@ -16,19 +12,6 @@ type systemMessage struct {
 // closeMailbox is the system message sent by [Mailbox.Close].
 type closeMailbox struct{}
 
-// queueDispatcher is a dispatcher with a queue. A mailbox that has used its throughput
-// goes to the end of the queue if other mailboxes wait. Any other dispatcher may run a
-// function inside Schedule.
-type queueDispatcher interface {
-	waiting() bool
-}
-
-// expressDispatcher is a dispatcher with a second, express queue. It serves the express
-// queue first, but does not starve the ordinary one.
-type expressDispatcher interface {
-	ScheduleFirst(fn func())
-}
-
 // serveResult is the reason why serve returned.
 type serveResult uint8
 
@@ -38,12 +21,14 @@ const (
 	serveSpent                      // the throughput is used up
 )
 
-func (m *Mailbox) serveExpress() { m.serveScheduled(stateExpress) }
-
-// serveScheduled serves messages until none is left or the mailbox yields, unless the consumer in
-// the other queue has begun first. It runs on the dispatcher, and only while the mailbox holds
+// run serves messages until none is left or the mailbox yields, unless the consumer in the other
+// queue has begun first. It runs on the dispatcher, and serves only while the mailbox holds
 // stateRunning.
-func (m *Mailbox) serveScheduled(lane uint32) {
+func (m *Mailbox) run(express bool) {
+	lane := uint32(stateOrdinary)
+	if express {
+		lane = stateExpress
+	}
 	if m.state.And(^(stateQueued|lane))&stateQueued == 0 {
 		return
 	}
@@ -81,12 +66,7 @@ func (m *Mailbox) drain() {
 // yield lets other mailboxes have their turn. It reports whether this mailbox is
 // scheduled for another turn, so that the current one must end.
 func (m *Mailbox) yield() bool {
-	q, ok := m.dispatcher.(queueDispatcher)
-	if !ok {
-		goruntime.Gosched()
-		return false
-	}
-	if !q.waiting() {
+	if !m.turns.waiting() {
 		return false
 	}
 	m.reschedule()
@@ -95,7 +75,9 @@ func (m *Mailbox) yield() bool {
 
 // reschedule schedules another turn of the running consumer.
 func (m *Mailbox) reschedule() {
-	m.dispatch(stateOrdinary, m.state.Or(stateQueued|stateOrdinary))
+	if m.state.Or(stateQueued|stateOrdinary)&stateOrdinary == 0 { // else an entry of an earlier turn serves
+		m.turns.schedule(m, false, m.order)
+	}
 }
 
 // goIdle clears stateRunning. It reports false when there is a message to serve.
@@ -119,7 +101,7 @@ func (m *Mailbox) serve() (end serveResult) {
 			m.fail(recover(), message)
 		}
 	}()
-	for n := max(1, m.dispatcher.Throughput()); ; n-- {
+	for n := max(1, m.turns.Throughput()); ; n-- {
 		w := m.state.Load()
 		if w&(stateSystem|stateProbed) != 0 || m.pending != nil {
 			m.state.And(^uint32(stateProbed))

@@ -62,26 +62,26 @@ type Sim struct {
 // simTask is one function to run. Tasks added between two steps, by goroutines that run
 // in any order, are sorted by source.
 type simTask struct {
-	order uint64 // of a mailbox, timer or handler; namedOrder for a task with a name
+	order uint64 // of an actor, timer or handler; namedOrder for a task with a name
 	name  string
-	fn    func()
-	fork  bool          // fn runs on a new goroutine
-	turn  chan struct{} // in place of fn: closed, so that a waiting goroutine continues
+	do    task
+	fork  bool          // do runs on a new goroutine
+	turn  chan struct{} // in place of do: closed, so that a waiting goroutine continues
 	part  *Sim
 }
 
-// runs reports whether the task runs fn itself, so that it may block.
+// runs reports whether the task runs do itself, so that it may block.
 func (t *simTask) runs() bool { return t.turn == nil && !t.fork }
 
-// start runs the task. It does not block unless the task runs fn itself.
+// start runs the task. It does not block unless the task runs do itself.
 func (t *simTask) start() {
 	switch {
 	case t.turn != nil:
 		close(t.turn)
 	case t.fork:
-		go t.fn()
+		go t.do.run(false)
 	default:
-		t.fn()
+		t.do.run(false)
 	}
 }
 
@@ -125,21 +125,21 @@ func (s *Sim) Resume() {
 }
 
 // Schedule queues fn as a later step.
-func (s *Sim) Schedule(fn func()) { s.add(simTask{fn: fn}) }
+func (s *Sim) Schedule(fn func()) { s.add(simTask{do: taskFunc(fn)}) }
 
 // Throughput returns the largest number of messages that a mailbox handles in one step.
 func (s *Sim) Throughput() int { return s.throughput }
 
 // Go queues a step that starts fn on its own goroutine, where it may block.
 func (s *Sim) Go(fn func()) {
-	s.add(simTask{order: s.source(), fn: fn, fork: true})
+	s.add(simTask{order: s.source(), do: taskFunc(fn), fork: true})
 }
 
 // AfterFunc queues fn as a step after d, unless stop is called first. stop reports
 // whether it was called before d had passed.
 func (s *Sim) AfterFunc(d time.Duration, fn func()) (stop func() bool) {
 	order := s.source()
-	return time.AfterFunc(d, func() { s.add(simTask{order: order, fn: fn}) }).Stop
+	return time.AfterFunc(d, func() { s.add(simTask{order: order, do: taskFunc(fn)}) }).Stop
 }
 
 // Yield blocks until a step of its own, in which all other goroutines are blocked. The
@@ -200,7 +200,7 @@ func (s *Sim) next() bool {
 		return false
 	}
 	if s.settle != nil && t.runs() {
-		s.runOnWorker(t.fn)
+		s.runOnWorker(t.do)
 	} else {
 		t.start()
 	}
@@ -208,15 +208,15 @@ func (s *Sim) next() bool {
 	return true
 }
 
-// runOnWorker has the worker run fn, which may block.
-func (s *Sim) runOnWorker(fn func()) {
+// runOnWorker has the worker run a task, which may block.
+func (s *Sim) runOnWorker(t task) {
 	if s.worker == nil || s.worker.busy.Load() {
 		s.stopWorker()
-		s.worker = &simWorker{tasks: make(chan func(), 1)}
+		s.worker = &simWorker{tasks: make(chan task, 1)}
 		go s.worker.work()
 	}
 	s.worker.busy.Store(true)
-	s.worker.tasks <- fn
+	s.worker.tasks <- t
 }
 
 // stopWorker makes the worker end after its current step.
@@ -230,13 +230,13 @@ func (s *Sim) stopWorker() {
 // simWorker is a goroutine that runs steps, until one of them blocks. Reusing it keeps
 // the stack that the steps have grown.
 type simWorker struct {
-	tasks chan func() // capacity 1
+	tasks chan task // capacity 1
 	busy  atomic.Bool
 }
 
 func (w *simWorker) work() {
-	for fn := range w.tasks {
-		fn()
+	for t := range w.tasks {
+		t.run(false)
 		w.busy.Store(false)
 	}
 }
@@ -308,17 +308,8 @@ func (s *Sim) stepUntil(until func() bool) bool {
 	return true
 }
 
-// dispatcher returns the dispatcher of one mailbox. Its tasks carry the mailbox's order.
-func (s *Sim) dispatcher() actor.Dispatcher { return &simMailbox{s, s.source()} }
-
-// simMailbox is the dispatcher of one mailbox.
-type simMailbox struct {
-	*Sim
-	order uint64
-}
-
-// Schedule queues fn as a later step.
-func (m *simMailbox) Schedule(fn func()) { m.add(simTask{order: m.order, fn: fn}) }
+// schedule queues a turn of an actor as a later step. There is no express queue.
+func (s *Sim) schedule(t task, _ bool, order uint64) { s.add(simTask{order: order, do: t}) }
 
 // source returns the order of a new source of tasks.
 func (s *Sim) source() uint64 {

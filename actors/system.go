@@ -36,6 +36,7 @@ type System struct {
 	pool    *Pool           // nil when Options.Dispatcher is set
 	sim     *Sim            // Options.Dispatcher, when it is a simulation
 	turns   turns           // of the conversations
+	express bool            // the dispatcher has an express queue
 	gate    *admission.Gate // of the handlers; nil in a simulation
 	mailbox *mailboxConfig  // for conversations, and agents without Spec.Capacity
 
@@ -93,8 +94,8 @@ func NewSystem(o Options) (*System, error) {
 		s.pool.watch = s.watchBusy
 		s.opts.Dispatcher = s.pool
 	}
-	s.turns = newTurns(s.opts.Dispatcher)
-	s.sim = s.turns.sim
+	s.turns, s.express = turnsOn(s.opts.Dispatcher)
+	s.sim, _ = s.opts.Dispatcher.(*Sim)
 	if s.sim == nil {
 		s.gate = admission.New(s.overloadChanged)
 	}
