@@ -20,7 +20,7 @@ type pendingRequests struct {
 // agent stops first.
 type pendingRequest struct {
 	request  *performatives.Message
-	losses   uint64                      // how many had begun when the agent asked: see [Loss]
+	losses   uint64                      // how many had begun when the agent asked: see [PeerLoss]
 	ends     bool                        // it has a deadline, and expects a reply, which a loss can give
 	accounts bool                        // see [Registration.AccountFor]; guarded by pendingRequests.mu
 	reply    chan *performatives.Message // capacity 1

@@ -114,8 +114,10 @@ func (s Self) Ask(ctx context.Context, m *performatives.Message) (*performatives
 	case <-late:
 		end = context.DeadlineExceeded
 	}
-	if pending.remove(r); answer == nil && len(r.reply) > 0 { // it arrived before the removal
-		answer = <-r.reply
+	if answer == nil {
+		if pending.remove(r); len(r.reply) > 0 { // it arrived before the removal
+			answer = <-r.reply
+		}
 	}
 	if answer == nil {
 		s.c.sys.opts.OnAbandon(m)
