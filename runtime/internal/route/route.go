@@ -129,7 +129,11 @@ func Decide(v View, to Entry, m *performatives.Message, from Link, waited time.D
 	case from == nil && m.Receiver() == "":
 		return Decision{Do: Broadcast}
 	case from == nil:
-		return decideOwn(v, to, m, waited)
+		d := decideOwn(v, to, m, waited)
+		if d.Do == Refuse && m.Forwards() > 0 { // it has come back, and the nodes do not agree yet where its receiver is
+			return wait(longWait, d.Why)
+		}
+		return d
 	case from.Ended() && m.Forwards() == 0: // the conversations have lost their peers; one that was passed on belongs to a peer on a third node
 		return refuse(performatives.CodeStopped, "the node of the sender has gone")
 	}
@@ -139,6 +143,8 @@ func Decide(v View, to Entry, m *performatives.Message, from Link, waited time.D
 		return d
 	case m.Receiver() == "":
 		d.Do = Broadcast
+	case to.Here():
+		d = Decision{Do: Deliver, Entry: to}
 	default:
 		d = decideOther(v, to, m, from, waited)
 	}
@@ -149,14 +155,6 @@ func Decide(v View, to Entry, m *performatives.Message, from Link, waited time.D
 // decideOwn decides on a message of this node: of an agent of it, of a session, or one that comes
 // back from another node.
 func decideOwn(v View, e Entry, m *performatives.Message, waited time.Duration) Decision {
-	d := wayOf(v, e, m, waited)
-	if d.Do == Refuse && m.Forwards() > 0 { // it has come back, and the nodes do not agree yet where its receiver is
-		return wait(longWait, d.Why)
-	}
-	return d
-}
-
-func wayOf(v View, e Entry, m *performatives.Message, waited time.Duration) Decision {
 	to := m.Receiver()
 	switch {
 	case e.Here():
@@ -212,8 +210,8 @@ func toHost(v View, m *performatives.Message, at Host, waited time.Duration) Dec
 // it knows all others. So a request that was passed on waits until this node knows where its sender
 // is.
 func hear(v View, m *performatives.Message, from Link, waited time.Duration) (learn bool, d Decision) {
-	sender, asks := m.Sender(), m.Performative().ExpectsReply()
-	if m.Forwards() > 0 { // the node by which it entered has checked it
+	sender, origin, asks := m.Sender(), m.Origin(), m.Performative().ExpectsReply()
+	if origin.Forwards > 0 { // the node by which it entered has checked it
 		switch {
 		case !asks, v.Entry(sender).Agent != nil, v.Heard(sender) != nil:
 			return false, d
@@ -227,7 +225,7 @@ func hear(v View, m *performatives.Message, from Link, waited time.Duration) (le
 	run := v.Run(sender) // before the directory, which an agent that moves leaves first
 	// The message is of an earlier run, which that node has handed over. Or it is of the next run,
 	// of which that node has yet to tell.
-	if m.Activation() != 0 && m.Activation() < run.Number || m.Activation() > run.Number && run.Leaves {
+	if origin.Activation != 0 && origin.Activation < run.Number || origin.Activation > run.Number && run.Leaves {
 		return false, d
 	}
 	if from.Leads(sender) {
@@ -244,12 +242,9 @@ func hear(v View, m *performatives.Message, from Link, waited time.Duration) (le
 	return e.Agent == nil || asks && e.Link != from, d
 }
 
-// decideOther decides on a message of another node.
+// decideOther decides on a message of another node for an agent that is not of this one.
 func decideOther(v View, e Entry, m *performatives.Message, from Link, waited time.Duration) Decision {
 	to, opens := m.Receiver(), Opens(m)
-	if e.Here() {
-		return Decision{Do: Deliver, Entry: e}
-	}
 	if e.Agent == nil {
 		if h := host(v, m, from); h.Here && opens {
 			return toHost(v, m, h, waited)
