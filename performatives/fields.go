@@ -8,7 +8,7 @@ func (a *Action) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (a Action) MarshalJSON() ([]byte, error) {
-	return appendMembers(make([]byte, 0, 256), a.fields(), a.Extra)
+	return appendMembers(make([]byte, 0, 256), a.fields(), "", a.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -23,7 +23,7 @@ func (a *Artifact) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (a Artifact) MarshalJSON() ([]byte, error) {
-	return appendMembers(make([]byte, 0, 256), a.fields(), a.Extra)
+	return appendMembers(make([]byte, 0, 256), a.fields(), "", a.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -38,7 +38,7 @@ func (c *Cancel) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (c Cancel) MarshalJSON() ([]byte, error) {
-	return appendMembers(make([]byte, 0, 256), c.fields(), c.Extra)
+	return appendMembers(make([]byte, 0, 256), c.fields(), "", c.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -53,7 +53,7 @@ func (c *Capabilities) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (c Capabilities) MarshalJSON() ([]byte, error) {
-	return appendMembers(make([]byte, 0, 256), c.fields(), c.Extra)
+	return appendMembers(make([]byte, 0, 256), c.fields(), "", c.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -68,12 +68,12 @@ func (f *Failure) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, the status "failure", then Extra.
 func (f Failure) MarshalJSON() ([]byte, error) {
-	return appendStatus(make([]byte, 0, 256), f.fields(), "failure", f.Extra)
+	return appendMembers(make([]byte, 0, 256), f.fields(), "failure", f.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (f *Failure) UnmarshalJSON(b []byte) (err error) {
-	f.Extra, err = unmarshalStatus(b, f.fields(), "failure")
+	f.Extra, err = unmarshalMembers(b, f.fields(), "failure")
 	return err
 }
 
@@ -83,12 +83,12 @@ func (i *InformCapabilities) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, the status "success", then Extra.
 func (i InformCapabilities) MarshalJSON() ([]byte, error) {
-	return appendStatus(make([]byte, 0, 256), i.fields(), "success", i.Extra)
+	return appendMembers(make([]byte, 0, 256), i.fields(), "success", i.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (i *InformCapabilities) UnmarshalJSON(b []byte) (err error) {
-	i.Extra, err = unmarshalStatus(b, i.fields(), "success")
+	i.Extra, err = unmarshalMembers(b, i.fields(), "success")
 	return err
 }
 
@@ -98,7 +98,7 @@ func (i *InformIf) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (i InformIf) MarshalJSON() ([]byte, error) {
-	return appendMembers(make([]byte, 0, 256), i.fields(), i.Extra)
+	return appendMembers(make([]byte, 0, 256), i.fields(), "", i.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -113,7 +113,7 @@ func (i *InformRef) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (i InformRef) MarshalJSON() ([]byte, error) {
-	return appendMembers(make([]byte, 0, 256), i.fields(), i.Extra)
+	return appendMembers(make([]byte, 0, 256), i.fields(), "", i.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -128,7 +128,7 @@ func (i *InformResult) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (i InformResult) MarshalJSON() ([]byte, error) {
-	return appendMembers(make([]byte, 0, 256), i.fields(), i.Extra)
+	return appendMembers(make([]byte, 0, 256), i.fields(), "", i.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -143,7 +143,7 @@ func (n *NotUnderstood) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (n NotUnderstood) MarshalJSON() ([]byte, error) {
-	return appendMembers(make([]byte, 0, 256), n.fields(), n.Extra)
+	return appendMembers(make([]byte, 0, 256), n.fields(), "", n.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -158,7 +158,7 @@ func (q *QueryCapabilities) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (q QueryCapabilities) MarshalJSON() ([]byte, error) {
-	return appendMembers(make([]byte, 0, 256), q.fields(), q.Extra)
+	return appendMembers(make([]byte, 0, 256), q.fields(), "", q.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -173,7 +173,7 @@ func (q *QueryIf) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (q QueryIf) MarshalJSON() ([]byte, error) {
-	return appendMembers(make([]byte, 0, 256), q.fields(), q.Extra)
+	return appendMembers(make([]byte, 0, 256), q.fields(), "", q.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -188,7 +188,7 @@ func (q *QueryParameters) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (q QueryParameters) MarshalJSON() ([]byte, error) {
-	return appendMembers(make([]byte, 0, 256), q.fields(), q.Extra)
+	return appendMembers(make([]byte, 0, 256), q.fields(), "", q.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -203,7 +203,7 @@ func (q *QueryRef) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (q QueryRef) MarshalJSON() ([]byte, error) {
-	return appendMembers(make([]byte, 0, 256), q.fields(), q.Extra)
+	return appendMembers(make([]byte, 0, 256), q.fields(), "", q.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -218,7 +218,7 @@ func (r *Receipt) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, the status "done", then Extra.
 func (r Receipt) MarshalJSON() ([]byte, error) {
-	return appendStatus(make([]byte, 0, 256), r.fields(), "done", r.Extra)
+	return appendMembers(make([]byte, 0, 256), r.fields(), "done", r.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -233,7 +233,7 @@ func (r *Refuse) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (r Refuse) MarshalJSON() ([]byte, error) {
-	return appendMembers(make([]byte, 0, 256), r.fields(), r.Extra)
+	return appendMembers(make([]byte, 0, 256), r.fields(), "", r.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -248,7 +248,7 @@ func (r *RejectProposal) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (r RejectProposal) MarshalJSON() ([]byte, error) {
-	return appendMembers(make([]byte, 0, 256), r.fields(), r.Extra)
+	return appendMembers(make([]byte, 0, 256), r.fields(), "", r.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -263,7 +263,7 @@ func (r *Resource) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (r Resource) MarshalJSON() ([]byte, error) {
-	return appendMembers(make([]byte, 0, 256), r.fields(), r.Extra)
+	return appendMembers(make([]byte, 0, 256), r.fields(), "", r.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -278,7 +278,7 @@ func (s *StatusUpdate) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (s StatusUpdate) MarshalJSON() ([]byte, error) {
-	return appendMembers(make([]byte, 0, 256), s.fields(), s.Extra)
+	return appendMembers(make([]byte, 0, 256), s.fields(), "", s.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -293,12 +293,12 @@ func (t *TaskAccept) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, the status "accepted", then Extra.
 func (t TaskAccept) MarshalJSON() ([]byte, error) {
-	return appendStatus(make([]byte, 0, 256), t.fields(), "accepted", t.Extra)
+	return appendMembers(make([]byte, 0, 256), t.fields(), "accepted", t.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (t *TaskAccept) UnmarshalJSON(b []byte) (err error) {
-	t.Extra, err = unmarshalStatus(b, t.fields(), "accepted")
+	t.Extra, err = unmarshalMembers(b, t.fields(), "accepted")
 	return err
 }
 
@@ -308,12 +308,12 @@ func (t *TaskReject) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, the status "rejected", then Extra.
 func (t TaskReject) MarshalJSON() ([]byte, error) {
-	return appendStatus(make([]byte, 0, 256), t.fields(), "rejected", t.Extra)
+	return appendMembers(make([]byte, 0, 256), t.fields(), "rejected", t.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (t *TaskReject) UnmarshalJSON(b []byte) (err error) {
-	t.Extra, err = unmarshalStatus(b, t.fields(), "rejected")
+	t.Extra, err = unmarshalMembers(b, t.fields(), "rejected")
 	return err
 }
 
@@ -323,7 +323,7 @@ func (t *TaskRequest) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (t TaskRequest) MarshalJSON() ([]byte, error) {
-	return appendMembers(make([]byte, 0, 256), t.fields(), t.Extra)
+	return appendMembers(make([]byte, 0, 256), t.fields(), "", t.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -336,49 +336,49 @@ func (t *TaskRequest) UnmarshalJSON(b []byte) (err error) {
 func appendListed(out []byte, v any) (_ []byte, listed bool, err error) {
 	switch v := v.(type) {
 	case Action:
-		out, err = appendMembers(out, v.fields(), v.Extra)
+		out, err = appendMembers(out, v.fields(), "", v.Extra)
 	case Artifact:
-		out, err = appendMembers(out, v.fields(), v.Extra)
+		out, err = appendMembers(out, v.fields(), "", v.Extra)
 	case Cancel:
-		out, err = appendMembers(out, v.fields(), v.Extra)
+		out, err = appendMembers(out, v.fields(), "", v.Extra)
 	case Capabilities:
-		out, err = appendMembers(out, v.fields(), v.Extra)
+		out, err = appendMembers(out, v.fields(), "", v.Extra)
 	case Failure:
-		out, err = appendStatus(out, v.fields(), "failure", v.Extra)
+		out, err = appendMembers(out, v.fields(), "failure", v.Extra)
 	case InformCapabilities:
-		out, err = appendStatus(out, v.fields(), "success", v.Extra)
+		out, err = appendMembers(out, v.fields(), "success", v.Extra)
 	case InformIf:
-		out, err = appendMembers(out, v.fields(), v.Extra)
+		out, err = appendMembers(out, v.fields(), "", v.Extra)
 	case InformRef:
-		out, err = appendMembers(out, v.fields(), v.Extra)
+		out, err = appendMembers(out, v.fields(), "", v.Extra)
 	case InformResult:
-		out, err = appendMembers(out, v.fields(), v.Extra)
+		out, err = appendMembers(out, v.fields(), "", v.Extra)
 	case NotUnderstood:
-		out, err = appendMembers(out, v.fields(), v.Extra)
+		out, err = appendMembers(out, v.fields(), "", v.Extra)
 	case QueryCapabilities:
-		out, err = appendMembers(out, v.fields(), v.Extra)
+		out, err = appendMembers(out, v.fields(), "", v.Extra)
 	case QueryIf:
-		out, err = appendMembers(out, v.fields(), v.Extra)
+		out, err = appendMembers(out, v.fields(), "", v.Extra)
 	case QueryParameters:
-		out, err = appendMembers(out, v.fields(), v.Extra)
+		out, err = appendMembers(out, v.fields(), "", v.Extra)
 	case QueryRef:
-		out, err = appendMembers(out, v.fields(), v.Extra)
+		out, err = appendMembers(out, v.fields(), "", v.Extra)
 	case Receipt:
-		out, err = appendStatus(out, v.fields(), "done", v.Extra)
+		out, err = appendMembers(out, v.fields(), "done", v.Extra)
 	case Refuse:
-		out, err = appendMembers(out, v.fields(), v.Extra)
+		out, err = appendMembers(out, v.fields(), "", v.Extra)
 	case RejectProposal:
-		out, err = appendMembers(out, v.fields(), v.Extra)
+		out, err = appendMembers(out, v.fields(), "", v.Extra)
 	case Resource:
-		out, err = appendMembers(out, v.fields(), v.Extra)
+		out, err = appendMembers(out, v.fields(), "", v.Extra)
 	case StatusUpdate:
-		out, err = appendMembers(out, v.fields(), v.Extra)
+		out, err = appendMembers(out, v.fields(), "", v.Extra)
 	case TaskAccept:
-		out, err = appendStatus(out, v.fields(), "accepted", v.Extra)
+		out, err = appendMembers(out, v.fields(), "accepted", v.Extra)
 	case TaskReject:
-		out, err = appendStatus(out, v.fields(), "rejected", v.Extra)
+		out, err = appendMembers(out, v.fields(), "rejected", v.Extra)
 	case TaskRequest:
-		out, err = appendMembers(out, v.fields(), v.Extra)
+		out, err = appendMembers(out, v.fields(), "", v.Extra)
 	default:
 		return out, false, nil
 	}

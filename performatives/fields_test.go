@@ -73,15 +73,12 @@ func statusOf(of reflect.Type) (status string, readsAny bool) {
 // calls returns the calls that write and read a value of a type, as formats of its name and of what
 // it is appended to.
 func calls(of reflect.Type) (writes, reads string) {
-	writes, reads = "appendMembers(%[2]s, %[1]s.fields(), %[1]s.Extra)", `unmarshalMembers(b, %[1]s.fields(), "")`
 	status, readsAny := statusOf(of)
-	if status != "" {
-		writes = fmt.Sprintf("appendStatus(%%[2]s, %%[1]s.fields(), %q, %%[1]s.Extra)", status)
+	read := status
+	if readsAny {
+		read = ""
 	}
-	if status != "" && !readsAny {
-		reads = fmt.Sprintf("unmarshalStatus(b, %%[1]s.fields(), %q)", status)
-	}
-	return writes, reads
+	return fmt.Sprintf("appendMembers(%%[2]s, %%[1]s.fields(), %q, %%[1]s.Extra)", status), fmt.Sprintf("unmarshalMembers(b, %%[1]s.fields(), %q)", read)
 }
 
 // writeMethods writes the list of the fields of a type, and the methods that read and write it.
@@ -216,20 +213,20 @@ func reflectMarshal(v any, extra Members) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = appendMember(out, f.name, value)
+		out = append(appendName(out, f.name), value...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(extra)) {
 		if dst := fieldOf(s, fields, name); dst.IsValid() && !dst.IsZero() {
 			continue
 		}
 		if value := extra[name]; len(value) > 0 {
-			out = appendMember(out, name, value)
+			out = append(appendName(out, name), value...)
 		}
 	}
 	return append(out, '}'), nil
 }
 
-// reflectStatus is [unmarshalStatus] by reflection.
+// reflectStatus is [unmarshalMembers] with a status, by reflection.
 func reflectStatus(b []byte, v any, status string) (Members, error) {
 	members, err := reflectUnmarshal(b, v)
 	if err != nil {
@@ -270,7 +267,7 @@ func compareWithReflection(t *testing.T, b []byte) {
 		if !reflect.DeepEqual(gotExtra, wantExtra) || !reflect.DeepEqual(got.Interface(), want.Interface()) {
 			t.Fatalf("%s of %q:\n%+v %q\nby reflection\n%+v %q", of, b, got.Elem(), gotExtra, want.Elem(), wantExtra)
 		}
-		status, err := unmarshalStatus(b, reflect.New(of).Interface().(interface{ fields() fieldList }).fields(), "accepted")
+		status, err := unmarshalMembers(b, reflect.New(of).Interface().(interface{ fields() fieldList }).fields(), "accepted")
 		wantStatus, wantErr := reflectStatus(b, reflect.New(of).Interface(), "accepted")
 		if !sameError(err, wantErr) || !reflect.DeepEqual(status, wantStatus) {
 			t.Fatalf("%s of %q with a status: %q, %v\nby reflection %q, %v", of, b, status, err, wantStatus, wantErr)
@@ -282,13 +279,13 @@ func compareWithReflection(t *testing.T, b []byte) {
 		if len(with[statusMember]) == 0 {
 			with[statusMember] = json.RawMessage(`"accepted"`)
 		}
-		text, err := appendStatus(nil, fields, "accepted", gotExtra)
+		text, err := appendMembers(nil, fields, "accepted", gotExtra)
 		wantText, wantErr := reflectMarshal(want.Interface(), with)
 		if !bytes.Equal(text, wantText) || !sameError(err, wantErr) {
 			t.Fatalf("%s with a status: %s, %v\nby reflection %s, %v", of, text, err, wantText, wantErr)
 		}
 		for _, extra := range []Members{gotExtra, nil} {
-			text, err := appendMembers(nil, fields, extra)
+			text, err := appendMembers(nil, fields, "", extra)
 			wantText, wantErr := reflectMarshal(want.Interface(), extra)
 			if !bytes.Equal(text, wantText) || !sameError(err, wantErr) {
 				t.Fatalf("%s: %s, %v\nby reflection %s, %v", of, text, err, wantText, wantErr)
@@ -328,7 +325,7 @@ func FuzzWrittenFields(f *testing.F) {
 			&TaskRequest{TaskType: a, Description: b, Parameters: content}, &Failure{ErrorCode: Code(a), ErrorText: b, RetryAfter: time.Duration(len(raw)-4) * 300 * time.Microsecond},
 			&InformResult{Status: TaskStatus(a), Summary: b, Details: content, Artifacts: []Artifact{{Type: a}}}, &QueryCapabilities{Type: QueryType(a)},
 		} {
-			got, err := appendMembers(nil, v.(interface{ fields() fieldList }).fields(), Members{b: json.RawMessage(raw)})
+			got, err := appendMembers(nil, v.(interface{ fields() fieldList }).fields(), "", Members{b: json.RawMessage(raw)})
 			want, wantErr := reflectMarshal(v, Members{b: json.RawMessage(raw)})
 			if !bytes.Equal(got, want) || !sameError(err, wantErr) {
 				t.Fatalf("%+v: %s, %v\nby reflection %s, %v", v, got, err, want, wantErr)

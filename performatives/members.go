@@ -90,16 +90,17 @@ func (f *field) isZero() bool {
 // unmarshalMembers reads the JSON object b into the fields of a struct. It returns
 // the members without a field, which is never nil. A member whose field gets Go's zero
 // value is returned too, because appendMembers leaves out zero fields. Names match
-// exactly, unlike in encoding/json. Of a member that occurs twice, the last counts. The member
-// status is left out if it has the value without, which may be empty for none.
-func unmarshalMembers(b []byte, fields fieldList, without string) (Members, error) {
+// exactly, unlike in encoding/json. Of a member that occurs twice, the last counts. With a
+// constant status (addenda §7), a missing one is filled in when the payload is written, and another
+// one is refused.
+func unmarshalMembers(b []byte, fields fieldList, status string) (Members, error) {
 	if form := jsonForm(b); form != "an object" {
 		return nil, invalid("", "an object", form)
 	}
 	members := Members{}
 	err := eachMember(b, func(name, raw []byte) error {
 		dst := fields.named(string(name))
-		if without != "" && string(name) == statusMember && raw[0] == '"' && string(raw[1:len(raw)-1]) == without {
+		if status != "" && string(name) == statusMember && raw[0] == '"' && string(raw[1:len(raw)-1]) == status {
 			delete(members, statusMember) // it may occur twice
 			return nil
 		}
@@ -117,13 +118,31 @@ func unmarshalMembers(b []byte, fields fieldList, without string) (Members, erro
 		}
 		return nil
 	})
+	raw, has := members[statusMember]
 	switch {
-	case err == nil:
-		return members, nil
-	case RefusalOf(err) == nil:
+	case err != nil && RefusalOf(err) == nil:
 		return nil, invalid("", "an object", "malformed JSON")
+	case err != nil:
+		return nil, err
+	case has && status != "":
+		return checkStatus(members, raw, status)
 	}
-	return nil, err
+	return members, nil
+}
+
+// checkStatus checks a status that is not written as the constant one. A null is as a missing one,
+// and one in another case stays in members, to be written as it came.
+func checkStatus(members Members, raw json.RawMessage, status string) (Members, error) {
+	var got string
+	switch {
+	case string(raw) == "null":
+	case json.Unmarshal(raw, &got) != nil || !strings.EqualFold(got, status):
+		return nil, invalid(statusMember, strconv.Quote(status), fmt.Sprintf("%.64s", raw))
+	case got != status:
+		return members, nil
+	}
+	delete(members, statusMember)
+	return members, nil
 }
 
 // unmarshal reads one member. null leaves a field unset, as if the member
@@ -174,50 +193,20 @@ func unmarshalStrings(raw []byte, dst *[]string) error {
 // no field.
 const statusMember = "status"
 
-// unmarshalStatus is [unmarshalMembers] for a payload with a constant status (addenda §7): a
-// missing one is filled in when the payload is written, and another one is refused.
-func unmarshalStatus(b []byte, fields fieldList, status string) (Members, error) {
-	members, err := unmarshalMembers(b, fields, status)
-	if err != nil || len(members) == 0 {
-		return members, err
-	}
-	raw, ok := members[statusMember]
-	var got string
-	switch {
-	case !ok || string(raw) == "null":
-	case json.Unmarshal(raw, &got) != nil || !strings.EqualFold(got, status):
-		return nil, invalid(statusMember, strconv.Quote(status), fmt.Sprintf("%.64s", raw))
-	case got != status:
-		return members, nil // it is written as it came
-	}
-	delete(members, statusMember)
-	return members, nil
-}
-
-// appendStatus is [appendMembers] with a constant status, unless extra has a status.
-func appendStatus(out []byte, fields fieldList, status string, extra Members) ([]byte, error) {
-	if len(extra[statusMember]) > 0 {
-		return appendMembers(out, fields, extra)
-	}
-	if len(extra) == 0 {
-		out, err := appendFields(out, &fields)
-		if err != nil {
-			return nil, err
-		}
-		out = append(startMember(out), `"`+statusMember+`":"`...)
-		return append(append(out, status...), `"}`...), nil
-	}
-	with := maps.Clone(extra)
-	with[statusMember] = json.RawMessage(`"` + status + `"`)
-	return appendMembers(out, fields, with)
-}
-
-// appendMembers appends the fields of a struct and then extra, as one JSON
-// object. It leaves out zero fields, and members of extra that a field has written.
-func appendMembers(out []byte, fields fieldList, extra Members) ([]byte, error) {
+// appendMembers appends the fields of a struct and then extra, as one JSON object. It leaves out
+// zero fields, and members of extra that a field has written. Unless extra has a status, the object
+// gets the constant one, which is empty for none.
+func appendMembers(out []byte, fields fieldList, status string, extra Members) ([]byte, error) {
 	out, err := appendFields(out, &fields)
 	if err != nil {
 		return nil, err
+	}
+	if status != "" && len(extra[statusMember]) == 0 {
+		if len(extra) == 0 {
+			return append(appendText(appendName(out, statusMember), status), '}'), nil
+		}
+		extra = maps.Clone(extra)
+		extra[statusMember] = json.RawMessage(`"` + status + `"`)
 	}
 	if len(extra) == 0 {
 		return append(out, '}'), nil
@@ -227,7 +216,7 @@ func appendMembers(out []byte, fields fieldList, extra Members) ([]byte, error) 
 			continue
 		}
 		if value := extra[name]; len(value) > 0 {
-			out = appendMember(out, name, value)
+			out = append(appendName(out, name), value...)
 		}
 	}
 	return append(out, '}'), nil
@@ -248,7 +237,7 @@ func appendFields(out []byte, fields *fieldList) ([]byte, error) {
 		if isTime && RetryAfterMillis(*d) == 0 {
 			continue
 		}
-		out = append(appendText(startMember(out), f.name), ':')
+		out = appendName(out, f.name)
 		if isTime {
 			out = strconv.AppendInt(out, RetryAfterMillis(*d), 10)
 			continue
@@ -297,16 +286,12 @@ func isCompact(raw []byte) bool {
 	return s.Value() && s.End()
 }
 
-func startMember(out []byte) []byte {
+// appendName appends the begin of a member, up to its value.
+func appendName(out []byte, name string) []byte {
 	if out[len(out)-1] != '{' {
 		out = append(out, ',')
 	}
-	return out
-}
-
-func appendMember(out []byte, name string, value []byte) []byte {
-	out = append(appendText(startMember(out), name), ':')
-	return append(out, value...)
+	return append(appendText(out, name), ':')
 }
 
 // appendText appends what encoding/json writes for a string.

@@ -158,41 +158,35 @@ func registerFault[T any](act Performative) string {
 	return ""
 }
 
-// DecodePayload decodes a JSON object to the type that is registered for the act
-// and ontology, else to the built-in type of the act, else to [Raw]; of a member
-// that occurs twice the last counts. For an act without a type, an empty raw gives nil,
-// the payload of an act without content. DecodePayload does not validate the payload;
-// [New] does. The result does not share memory with raw. The error is a [*Refusal] with
-// [CodeInvalidPayload] that names the field.
+// DecodePayload is [Registry.DecodeTyped] for a message without a message type.
 func (r *Registry) DecodePayload(act Performative, ontology string, raw json.RawMessage) (any, error) {
-	decode := r.registered(act, ontology)
-	if decode == nil && act.Valid() {
-		decode = builtin[act]
-	}
-	if decode != nil {
-		return decode(raw)
-	}
-	return rawPayload(raw)
+	return r.DecodeTyped(act, "", ontology, raw)
 }
 
-// DecodeTyped is [Registry.DecodePayload] for a message that may have a message type. A payload
-// with one decodes to the type registered for the message type and the act, else to the type of the
-// act and ontology, else to [Raw]: the built-in type of the act does not apply, since the
-// application defines the payload.
+// DecodeTyped decodes a JSON object to the type that is registered for the message type, which may
+// be empty for none, and the act; else to the type that is registered for the act and ontology, else
+// to the built-in type of the act, else to [Raw]; of a member that occurs twice the last counts. The
+// built-in type does not apply to a message with a message type, since the application defines the
+// payload. For an act without a type, an empty raw gives nil, the payload of an act without content.
+// DecodeTyped does not validate the payload; [New] does. The result does not share memory with raw.
+// The error is a [*Refusal] with [CodeInvalidPayload] that names the field.
 func (r *Registry) DecodeTyped(act Performative, messageType, ontology string, raw json.RawMessage) (any, error) {
-	if messageType == "" {
-		return r.DecodePayload(act, ontology, raw)
+	if messageType != "" {
+		switch t, ok := r.messageType(messageType); {
+		case ok && t.act == act:
+			return t.decode(raw)
+		case t.checked:
+			return nil, invalid("performative", t.act.String()+", the act of "+messageType, act.String())
+		}
 	}
-	switch t, ok := r.messageType(messageType); {
-	case ok && t.act == act:
-		return t.decode(raw)
-	case t.checked:
-		return nil, invalid("performative", t.act.String()+", the act of "+messageType, act.String())
+	decode := r.registered(act, ontology)
+	if decode == nil && messageType == "" && act.Valid() {
+		decode = builtin[act]
 	}
-	if decode := r.registered(act, ontology); decode != nil {
-		return decode(raw)
+	if decode == nil {
+		return rawPayload(raw)
 	}
-	return rawPayload(raw)
+	return decode(raw)
 }
 
 // rawPayload returns a copy of raw as the payload of a message.
