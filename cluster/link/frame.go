@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/internal/protofield"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -92,18 +93,6 @@ type hello struct {
 	tables                 map[string]uint64
 }
 
-func appendNumber(out []byte, field protowire.Number, n uint64) []byte {
-	if n == 0 {
-		return out
-	}
-	return protowire.AppendVarint(protowire.AppendTag(out, field, protowire.VarintType), n)
-}
-
-func appendBytes[T string | []byte](out []byte, field protowire.Number, b T) []byte {
-	out = protowire.AppendVarint(protowire.AppendTag(out, field, protowire.BytesType), uint64(len(b)))
-	return append(out, b...)
-}
-
 // short is the length in bytes below which an envelope is copied rather than being a part of its
 // own.
 const short = 8 << 10
@@ -164,77 +153,37 @@ func (f *frame) append(out []byte) []byte {
 // appendHead appends all but the envelopes.
 func (f *frame) appendHead(out []byte) []byte {
 	if f.hello != nil {
-		out = appendBytes(out, fieldHello, f.hello.append(nil))
+		out = protofield.AppendText(out, fieldHello, f.hello.append(nil))
 	}
-	out = appendNumber(out, fieldFirst, f.first)
-	out = appendNumber(out, fieldAck, f.ack)
-	out = appendNumber(out, fieldSent, uint64(f.sent))
+	out = protofield.AppendNumber(out, fieldFirst, f.first)
+	out = protofield.AppendNumber(out, fieldAck, f.ack)
+	out = protofield.AppendNumber(out, fieldSent, uint64(f.sent))
 	for i := range f.origins {
-		out = appendBytes(out, fieldOrigin, f.origins[i].append(nil))
+		out = protofield.AppendText(out, fieldOrigin, f.origins[i].append(nil))
 	}
-	for _, c := range f.controls {
-		out = appendBytes(out, fieldControl, c)
+	for _, c := range f.controls { // also an empty one
+		out = protowire.AppendBytes(protowire.AppendTag(out, fieldControl, protowire.BytesType), c)
 	}
-	if f.bye != "" {
-		out = appendBytes(out, fieldBye, f.bye)
-	}
+	out = protofield.AppendText(out, fieldBye, f.bye)
 	if f.last {
-		out = appendNumber(out, fieldLast, 1)
+		out = protofield.AppendNumber(out, fieldLast, 1)
 	}
-	out = appendNumber(out, fieldWait, f.wait)
-	return out
+	return protofield.AppendNumber(out, fieldWait, f.wait)
 }
 
 func (h *hello) append(out []byte) []byte {
-	out = appendNumber(appendBytes(out, helloFrom, h.from.Name), helloFromEpoch, h.from.Epoch)
-	out = appendNumber(appendBytes(out, helloTo, h.to.Name), helloToEpoch, h.to.Epoch)
-	out = appendNumber(out, helloSession, h.session)
-	out = appendNumber(out, helloTheirs, h.theirs)
-	out = appendNumber(out, helloReceived, h.received)
-	out = appendNumber(out, helloFloor, h.floor)
-	out = appendNumber(out, helloMinVersion, h.minVersion)
-	out = appendNumber(out, helloMaxVersion, h.maxVersion)
+	out = protofield.AppendNumber(protofield.AppendText(out, helloFrom, h.from.Name), helloFromEpoch, h.from.Epoch)
+	out = protofield.AppendNumber(protofield.AppendText(out, helloTo, h.to.Name), helloToEpoch, h.to.Epoch)
+	out = protofield.AppendNumber(out, helloSession, h.session)
+	out = protofield.AppendNumber(out, helloTheirs, h.theirs)
+	out = protofield.AppendNumber(out, helloReceived, h.received)
+	out = protofield.AppendNumber(out, helloFloor, h.floor)
+	out = protofield.AppendNumber(out, helloMinVersion, h.minVersion)
+	out = protofield.AppendNumber(out, helloMaxVersion, h.maxVersion)
 	for _, name := range slices.Sorted(maps.Keys(h.tables)) {
-		out = appendBytes(out, helloTable, appendNumber(appendBytes(nil, entryKey, name), entryValue, h.tables[name]))
+		out = protofield.AppendText(out, helloTable, protofield.AppendNumber(protofield.AppendText(nil, entryKey, name), entryValue, h.tables[name]))
 	}
 	return out
-}
-
-// value is a field that was read. Fields that are neither numbers nor bytes are skipped.
-type value struct {
-	field  protowire.Number
-	number uint64
-	bytes  []byte // nil for a number
-	whole  []byte // with its tag
-}
-
-// eachField yields the fields of a message, and reports false if it is malformed.
-func eachField(in []byte, yield func(value)) bool {
-	for len(in) > 0 {
-		field, kind, tag := protowire.ConsumeTag(in)
-		if tag < 0 {
-			return false
-		}
-		v := value{field: field}
-		size := protowire.ConsumeFieldValue(field, kind, in[tag:])
-		if size < 0 {
-			return false
-		}
-		v.whole = in[:tag+size]
-		switch kind { // this package writes no others
-		case protowire.VarintType:
-			v.number, _ = protowire.ConsumeVarint(in[tag:])
-			yield(v)
-		case protowire.BytesType:
-			v.bytes, _ = protowire.ConsumeBytes(in[tag:])
-			if v.bytes == nil {
-				v.bytes = []byte{}
-			}
-			yield(v)
-		}
-		in = in[tag+size:]
-	}
-	return true
 }
 
 // readFrame reads a frame, whose parts are those of in.
@@ -249,38 +198,43 @@ func readFrame(in []byte) (*frame, error) {
 // read is readFrame for a frame that is empty.
 func (f *frame) read(in []byte) error {
 	valid := true
-	ok := eachField(in, func(v value) {
-		switch v.field {
+	for len(in) > 0 {
+		num, bytes, n, size := protofield.Next(in)
+		if size < 0 {
+			return streamError("the frame is malformed")
+		}
+		switch num {
 		case fieldEnvelope:
-			valid = valid && v.bytes != nil
-			f.envelopes = append(f.envelopes, v.whole)
+			valid = valid && bytes != nil
+			f.envelopes = append(f.envelopes, in[:size])
 		case fieldHello:
 			var known bool
-			f.hello, known = readHello(v.bytes)
+			f.hello, known = readHello(bytes)
 			valid = valid && known
 		case fieldFirst:
-			f.first = v.number
+			f.first = n
 		case fieldAck:
-			f.ack = v.number
+			f.ack = n
 		case fieldSent:
-			f.sent = int64(v.number)
+			f.sent = int64(n)
 		case fieldOrigin:
-			o, known := readOrigin(v.bytes)
+			o, known := readOrigin(bytes)
 			valid = valid && known
 			f.origins = append(f.origins, o)
 		case fieldControl:
-			valid = valid && v.bytes != nil
-			f.controls = append(f.controls, v.bytes)
+			valid = valid && bytes != nil
+			f.controls = append(f.controls, bytes)
 		case fieldBye:
-			f.bye = cmp.Or(text(v.bytes), "without a reason")
+			f.bye = cmp.Or(text(bytes), "without a reason")
 		case fieldLast:
-			f.last = v.number != 0
+			f.last = n != 0
 		case fieldWait:
-			f.wait = v.number
+			f.wait = n
 		}
-	})
+		in = in[size:]
+	}
 	alone := f.hello == nil || len(f.envelopes)+len(f.controls) == 0 && f.ack == 0 && f.bye == "" && !f.last
-	if !ok || !valid || !alone {
+	if !valid || !alone {
 		return streamError("the frame is malformed")
 	}
 	for i, o := range f.origins {
@@ -300,28 +254,26 @@ func text(b []byte) string {
 }
 
 func (o *originOf) append(out []byte) []byte {
-	out = appendNumber(out, originIndex, uint64(o.index))
-	if o.Principal != "" {
-		out = appendBytes(out, originPrincipal, o.Principal)
-	}
-	out = appendNumber(out, originActivation, o.Activation)
-	out = appendNumber(out, originAnswers, o.Answers)
-	return appendNumber(out, originForwards, uint64(o.Forwards))
+	out = protofield.AppendNumber(out, originIndex, uint64(o.index))
+	out = protofield.AppendText(out, originPrincipal, o.Principal)
+	out = protofield.AppendNumber(out, originActivation, o.Activation)
+	out = protofield.AppendNumber(out, originAnswers, o.Answers)
+	return protofield.AppendNumber(out, originForwards, uint64(o.Forwards))
 }
 
 func readOrigin(in []byte) (o originOf, ok bool) {
-	ok = eachField(in, func(v value) {
-		switch v.field {
+	ok = protofield.Each(in, func(num protowire.Number, bytes []byte, n uint64) {
+		switch num {
 		case originIndex:
-			o.index = int(min(v.number, MaxMessage)) // there are fewer envelopes
+			o.index = int(min(n, MaxMessage)) // there are fewer envelopes
 		case originPrincipal:
-			o.Principal = text(v.bytes)
+			o.Principal = text(bytes)
 		case originActivation:
-			o.Activation = v.number
+			o.Activation = n
 		case originAnswers:
-			o.Answers = v.number
+			o.Answers = n
 		case originForwards:
-			o.Forwards = int(min(v.number, performatives.MaxForwards))
+			o.Forwards = int(min(n, performatives.MaxForwards))
 		}
 	})
 	return o, ok && o.Origin != (performatives.Origin{})
@@ -333,28 +285,28 @@ func readHello(in []byte) (*hello, bool) {
 		helloFromEpoch: &h.from.Epoch, helloToEpoch: &h.to.Epoch, helloSession: &h.session, helloTheirs: &h.theirs,
 		helloReceived: &h.received, helloFloor: &h.floor, helloMinVersion: &h.minVersion, helloMaxVersion: &h.maxVersion,
 	}
-	ok := eachField(in, func(v value) {
-		switch v.field {
+	ok := protofield.Each(in, func(num protowire.Number, bytes []byte, n uint64) {
+		switch num {
 		case helloFrom:
-			h.from.Name = text(v.bytes)
+			h.from.Name = text(bytes)
 		case helloTo:
-			h.to.Name = text(v.bytes)
+			h.to.Name = text(bytes)
 		case helloTable:
 			var name string
 			var hash uint64
-			read := eachField(v.bytes, func(v value) {
-				switch v.field {
+			read := protofield.Each(bytes, func(num protowire.Number, bytes []byte, n uint64) {
+				switch num {
 				case entryKey:
-					name = text(v.bytes)
+					name = text(bytes)
 				case entryValue:
-					hash = v.number
+					hash = n
 				}
 			})
 			valid = valid && read && name != "" && len(h.tables) < maxTables
 			h.tables[name] = hash
 		default:
-			if to := numbers[v.field]; to != nil {
-				*to = v.number
+			if to := numbers[num]; to != nil {
+				*to = n
 			}
 		}
 	})

@@ -17,7 +17,7 @@ func seeds() [][]byte {
 		from: nodeB, to: nodeA, session: 1, theirs: 1, received: 1, floor: 1, minVersion: 1, maxVersion: 1,
 		tables: map[string]uint64{"x": 1 << 63, "y": 2},
 	}
-	e := [][]byte{appendBytes([]byte(nil), fieldEnvelope, ""), appendBytes([]byte(nil), fieldEnvelope, "\x0a\x01x")}
+	e := [][]byte{envelopeOf(nil), envelopeOf([]byte("\x0a\x01x"))}
 	all := [][]byte{nil, Bye("it rains"), (&frame{hello: h}).append(nil)}
 	for _, f := range []frame{
 		{ack: 1},

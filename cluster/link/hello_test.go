@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/internal/protofield"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -138,7 +139,7 @@ func TestHelloIsRefused(t *testing.T) {
 			}
 			data := f.append(nil)
 			if name == "with two, the last broken" {
-				data = appendBytes(data, fieldHello, "\xff")
+				data = protofield.AppendText(data, fieldHello, "\xff")
 			}
 			r, err := a.Receive(data, noon)
 			if err == nil || !errors.Is(err, errStream) || a.Met() {

@@ -42,7 +42,12 @@ type require interface {
 
 // envelope returns a Frame of one envelope that begins with a number. A Link does not look into it.
 func envelope(id uint64, size int) []byte {
-	return appendBytes([]byte(nil), fieldEnvelope, append(binary.BigEndian.AppendUint64(nil, id), make([]byte, size)...))
+	return envelopeOf(append(binary.BigEndian.AppendUint64(nil, id), make([]byte, size)...))
+}
+
+// envelopeOf returns a Frame of one envelope.
+func envelopeOf(content []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(nil, fieldEnvelope, protowire.BytesType), content)
 }
 
 // idOf returns the number of an envelope.

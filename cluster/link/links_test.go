@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/internal/protofield"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/grpc"
@@ -717,7 +718,7 @@ func TestLinksUnreadableMessage(t *testing.T) {
 		}
 		data := mustEncode(t, a, bad)
 		// A later act replaces the one before. There is none with the number 999.
-		data = appendBytes([]byte(nil), fieldEnvelope, appendNumber(slices.Clone(contentOf(data)), 2, 999))
+		data = envelopeOf(protofield.AppendNumber(slices.Clone(contentOf(data)), 2, 999))
 		e := a.find(nodeB)
 		e.mu.Lock()
 		for _, d := range [][]byte{data, good} {
@@ -738,7 +739,7 @@ func TestLinksUnreadableMessage(t *testing.T) {
 
 // contentOf returns the bytes of an envelope without its tag.
 func contentOf(data []byte) (content []byte) {
-	eachField(data, func(v value) { content = v.bytes })
+	_, content, _, _ = protofield.Next(data)
 	return content
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ribosome-agents/ribosome/internal/protofield"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/grpc"
@@ -336,8 +337,8 @@ func TestMalformedFramesChangeNothing(t *testing.T) {
 		"a principal twice":                 (&frame{ack: 1, first: 2, envelopes: e, origins: []originOf{{1, performatives.Origin{Principal: "x"}}, {1, performatives.Origin{Principal: "y"}}}}).append(nil),
 		"an empty origin":                   (&frame{ack: 1, first: 2, envelopes: e, origins: []originOf{{1, performatives.Origin{Principal: ""}}}}).append(nil),
 		"an index that is too large":        (&frame{ack: 1, first: 2, envelopes: e, origins: []originOf{{1 << 62, performatives.Origin{Principal: "x"}}}}).append(nil),
-		"an envelope that is a number":      appendNumber((&frame{ack: 1, first: 2, envelopes: e}).append(nil), fieldEnvelope, 5),
-		"a control that is a number":        appendNumber((&frame{ack: 1}).append(nil), fieldControl, 5),
+		"an envelope that is a number":      protofield.AppendNumber((&frame{ack: 1, first: 2, envelopes: e}).append(nil), fieldEnvelope, 5),
+		"a control that is a number":        protofield.AppendNumber((&frame{ack: 1}).append(nil), fieldControl, 5),
 		"garbage":                           []byte("\xff\xff\xff"),
 		"bye":                               append(Bye("x"), (&frame{ack: 1, first: 2, envelopes: e}).append(nil)...),
 	}
@@ -424,7 +425,7 @@ func TestDelayedAcknowledgements(t *testing.T) {
 		if err := a.Send(message(t, performatives.Normal, ""), data[:1<<16]); err != nil {
 			t.Fatal(err)
 		}
-		f := &frame{first: b.received + 1, envelopes: [][]byte{appendBytes([]byte(nil), fieldEnvelope, make([]byte, 1<<16-4))}}
+		f := &frame{first: b.received + 1, envelopes: [][]byte{envelopeOf(make([]byte, 1<<16-4))}}
 		receive(t, b, f.append(nil), noon)
 	}
 	if f := written(b); f == nil || f.ack != b.received {

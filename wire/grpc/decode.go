@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/ribosome-agents/ribosome/internal/protofield"
 	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -87,7 +88,7 @@ func (d *decoder) message(data []byte) *performatives.Message {
 func (d *decoder) fields(data []byte) {
 	d.names = string(data[:namesLength(data)])
 	for at := 0; len(data) > 0; {
-		num, text, n, size := nextField(data)
+		num, text, n, size := protofield.Next(data)
 		if size < 0 {
 			d.refuse(performatives.CodeParsingError, "", "the envelope is no protobuf")
 			return
@@ -115,7 +116,7 @@ const maxNames = 256
 // reply_with, as far as they have maxNames bytes together.
 func namesLength(data []byte) (n int) {
 	for n < len(data) {
-		num, text, _, size := nextField(data[n:])
+		num, text, _, size := protofield.Next(data[n:])
 		if size < 0 || num > fieldReplyWith || text == nil && num != fieldPerformative || n+size > maxNames {
 			break
 		}
@@ -131,70 +132,6 @@ func (d *decoder) name(text []byte, end int) string {
 		return d.names[end-len(text) : end]
 	}
 	return string(text)
-}
-
-// eachField calls f with each field that is a varint or has a length, and reports whether
-// data is well-formed. text is nil for a varint only.
-func eachField(data []byte, f func(num protowire.Number, text []byte, n uint64)) bool {
-	for len(data) > 0 {
-		num, text, n, size := nextField(data)
-		if size < 0 {
-			return false
-		}
-		if num != 0 {
-			f(num, text, n)
-		}
-		data = data[size:]
-	}
-	return true
-}
-
-// nextField reads the first field of data, which has at least one byte. size is the length of
-// the field with its tag, and negative for malformed protobuf. text is the content of a field
-// that has a length, else nil; n is that of a varint. num is 0 for a field of another type.
-//
-// The first lines read the usual form: a field number below 16, and a length or a varint of at most
-// two bytes.
-func nextField(data []byte) (num protowire.Number, text []byte, n uint64, size int) {
-	if len(data) < 3 || data[0] < 1<<3 || data[0] >= 1<<7 {
-		return anyField(data)
-	}
-	num = protowire.Number(data[0] >> 3)
-	begin, length := 2, int(data[1])
-	if length >= 1<<7 {
-		if data[2] >= 1<<7 {
-			return anyField(data)
-		}
-		begin, length = 3, length&(1<<7-1)|int(data[2])<<7
-	}
-	switch {
-	case protowire.Type(data[0]&7) == protowire.BytesType && length <= len(data)-begin:
-		return num, data[begin : begin+length], 0, begin + length
-	case protowire.Type(data[0]&7) == protowire.VarintType:
-		return num, nil, uint64(length), begin
-	}
-	return anyField(data)
-}
-
-// anyField is [nextField] for a field of any form.
-func anyField(data []byte) (num protowire.Number, text []byte, n uint64, size int) {
-	num, typ, tag := protowire.ConsumeTag(data) // it takes numbers that protobuf does not allow
-	if tag < 0 || num > protowire.MaxValidNumber {
-		return 0, nil, 0, min(tag, -1)
-	}
-	switch typ { // ribosome.proto has fields of the first two types only
-	case protowire.BytesType:
-		text, size = protowire.ConsumeBytes(data[tag:])
-	case protowire.VarintType:
-		n, size = protowire.ConsumeVarint(data[tag:])
-	default:
-		size = protowire.ConsumeFieldValue(num, typ, data[tag:])
-		num = 0
-	}
-	if size < 0 {
-		return 0, nil, 0, size
-	}
-	return num, text, n, tag + size
 }
 
 // text reads a field that has a length. end is the number of bytes of the envelope up to the end of
@@ -251,7 +188,7 @@ func (d *decoder) authToken(text []byte) {
 // moment reads a timestamp. One that occurs twice is merged, as protobuf demands.
 func (d *decoder) moment(t *moment, field string, text []byte) {
 	t.present = true
-	ok := eachField(text, func(num protowire.Number, text []byte, n uint64) {
+	ok := protofield.Each(text, func(num protowire.Number, text []byte, n uint64) {
 		switch {
 		case text != nil:
 		case num == timestampSeconds:
@@ -269,7 +206,7 @@ func (d *decoder) moment(t *moment, field string, text []byte) {
 func (d *decoder) metadata(text []byte) {
 	var name string
 	value := []byte{}
-	ok := eachField(text, func(num protowire.Number, text []byte, _ uint64) {
+	ok := protofield.Each(text, func(num protowire.Number, text []byte, _ uint64) {
 		switch {
 		case text == nil:
 		case num == entryKey:

@@ -3,6 +3,7 @@ package grpc
 import (
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/ribosome-agents/ribosome/internal/protofield"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -37,7 +38,7 @@ type codec struct{ opts wire.CodecOptions }
 // NOT_UNDERSTOOD to its sender; it does not affect the other envelopes.
 func (c *codec) Decode(frame []byte, take func(wire.Inbound)) {
 	for len(frame) > 0 {
-		num, envelope, _, size := nextField(frame)
+		num, envelope, _, size := protofield.Next(frame)
 		if size < 0 {
 			take(c.broken(&decoder{refusal: &performatives.Refusal{Code: performatives.CodeParsingError, Text: "the message is no protobuf Frame"}}))
 			return
@@ -67,11 +68,11 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 		return dst, err
 	}
 	if c.opts.Token != nil {
-		out = appendString(out, fieldAuthToken, c.opts.Token())
+		out = protofield.AppendText(out, fieldAuthToken, c.opts.Token())
 	}
-	out = appendString(out, fieldMessageType, m.MessageType())
+	out = protofield.AppendText(out, fieldMessageType, m.MessageType())
 	if r, _, ok := performatives.RefusalIn(m.Payload()); ok {
-		out = appendNumber(out, fieldRetryAfter, uint64(performatives.RetryAfterMillis(r.RetryAfter)))
+		out = protofield.AppendNumber(out, fieldRetryAfter, uint64(performatives.RetryAfterMillis(r.RetryAfter)))
 	}
 	return lengthen(out, body, 2), nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/ribosome-agents/ribosome/internal/protofield"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -31,14 +32,14 @@ func lengthen(out []byte, body, reserved int) []byte {
 // appendEnvelope appends the fields of m below fieldAuthToken, in the order of their
 // numbers.
 func appendEnvelope(out []byte, m *performatives.Message) ([]byte, error) {
-	out = appendString(out, fieldID, string(m.ID()))
-	out = appendNumber(out, fieldPerformative, uint64(m.Performative()))
-	out = appendString(out, fieldSender, string(m.Sender()))
-	out = appendString(out, fieldReceiver, string(m.Receiver()))
-	out = appendString(out, fieldConversationID, string(m.ConversationID()))
-	out = appendString(out, fieldProtocol, m.Protocol())
-	out = appendString(out, fieldInReplyTo, m.InReplyTo())
-	out = appendString(out, fieldReplyWith, m.ReplyWith())
+	out = protofield.AppendText(out, fieldID, m.ID())
+	out = protofield.AppendNumber(out, fieldPerformative, uint64(m.Performative()))
+	out = protofield.AppendText(out, fieldSender, m.Sender())
+	out = protofield.AppendText(out, fieldReceiver, m.Receiver())
+	out = protofield.AppendText(out, fieldConversationID, m.ConversationID())
+	out = protofield.AppendText(out, fieldProtocol, m.Protocol())
+	out = protofield.AppendText(out, fieldInReplyTo, m.InReplyTo())
+	out = protofield.AppendText(out, fieldReplyWith, m.ReplyWith())
 	out, err := appendTime(out, fieldReplyBy, m.ReplyBy())
 	if err != nil {
 		return nil, err
@@ -46,10 +47,10 @@ func appendEnvelope(out []byte, m *performatives.Message) ([]byte, error) {
 	if out, err = appendTime(out, fieldTimestamp, m.Timestamp()); err != nil {
 		return nil, err
 	}
-	out = appendString(out, fieldLanguage, m.Language())
-	out = appendString(out, fieldOntology, m.Ontology())
-	out = appendNumber(out, fieldPriority, uint64(priorityNumber(m.Priority())))
-	out = appendString(out, fieldTrace, m.Trace())
+	out = protofield.AppendText(out, fieldLanguage, m.Language())
+	out = protofield.AppendText(out, fieldOntology, m.Ontology())
+	out = protofield.AppendNumber(out, fieldPriority, uint64(priorityNumber(m.Priority())))
+	out = protofield.AppendText(out, fieldTrace, m.Trace())
 	if out, err = appendPayload(out, m.Payload()); err != nil {
 		return nil, err
 	}
@@ -61,7 +62,7 @@ func appendEnvelope(out []byte, m *performatives.Message) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("grpc: budget: %w", err)
 		}
-		out = appendBytes(out, fieldBudget, text)
+		out = protofield.AppendText(out, fieldBudget, text)
 	}
 	if m.HasMetadata() {
 		return appendMetadata(out, m)
@@ -111,41 +112,10 @@ func appendMetadata(out []byte, m *performatives.Message) ([]byte, error) {
 		}
 		out = append(protowire.AppendTag(out, fieldMetadata, protowire.BytesType), 0)
 		body := len(out)
-		out = appendString(out, entryKey, name)
-		out = lengthen(appendBytes(out, entryValue, value), body, 1)
+		out = protofield.AppendText(out, entryKey, name)
+		out = lengthen(protofield.AppendText(out, entryValue, value), body, 1)
 	}
 	return out, nil
-}
-
-// appendString appends a field, unless it is empty.
-func appendString(out []byte, num protowire.Number, s string) []byte {
-	if s == "" {
-		return out
-	}
-	return append(appendHead(out, num, len(s)), s...)
-}
-
-// appendHead appends the tag of a field that has a length, and the length.
-func appendHead(out []byte, num protowire.Number, length int) []byte {
-	if num < 1<<4 && length < 1<<7 {
-		return append(out, byte(num)<<3|byte(protowire.BytesType), byte(length))
-	}
-	return protowire.AppendVarint(protowire.AppendTag(out, num, protowire.BytesType), uint64(length))
-}
-
-func appendBytes(out []byte, num protowire.Number, b []byte) []byte {
-	if len(b) == 0 {
-		return out
-	}
-	return append(appendHead(out, num, len(b)), b...)
-}
-
-// appendNumber appends a field, unless it is zero.
-func appendNumber(out []byte, num protowire.Number, n uint64) []byte {
-	if n == 0 {
-		return out
-	}
-	return protowire.AppendVarint(protowire.AppendTag(out, num, protowire.VarintType), n)
 }
 
 // appendTime appends a google.protobuf.Timestamp, unless t is zero.
@@ -159,8 +129,8 @@ func appendTime(out []byte, num protowire.Number, t time.Time) ([]byte, error) {
 	}
 	out = append(protowire.AppendTag(out, num, protowire.BytesType), 0)
 	body := len(out)
-	out = appendNumber(out, timestampSeconds, uint64(seconds))
-	out = appendNumber(out, timestampNanos, uint64(t.Nanosecond()))
+	out = protofield.AppendNumber(out, timestampSeconds, uint64(seconds))
+	out = protofield.AppendNumber(out, timestampNanos, uint64(t.Nanosecond()))
 	return lengthen(out, body, 1), nil
 }
 

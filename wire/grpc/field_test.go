@@ -10,26 +10,12 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/ribosome-agents/ribosome/internal/protofield"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/grpc/ribosomev1"
 )
-
-// The usual forms of a field are read as anyField reads them.
-func TestNextField(t *testing.T) {
-	racetest.Skip(t)
-	for tag := range 0x100 {
-		for first := range 0x100 {
-			for _, second := range []byte{0, 1, 0x7f, 0x80, 0x81, 0xff} {
-				data := append([]byte{byte(tag), byte(first), second, 1}, make([]byte, 300)...)
-				for _, n := range []int{1, 2, 3, 4, 5, first&0x7f + 1, first&0x7f + 2, first&0x7f + 3, len(data)} {
-					checkField(t, data[:n])
-				}
-			}
-		}
-	}
-}
 
 // Generated code reads fields up to the largest number of protobuf, and so does this package, in a
 // frame and in an envelope.
@@ -50,21 +36,10 @@ func TestLargestFieldNumber(t *testing.T) {
 		if _, size := field(data); (size == len(data)) != c.ok || (size < 0) == c.ok {
 			t.Errorf("field %d of a frame has a size of %d bytes", c.num, size)
 		}
-		if num, text, _, size := nextField(data); (num == c.num && string(text) == "text" && size == len(data)) != c.ok || (size < 0) == c.ok {
+		if num, text, _, size := protofield.Next(data); (num == c.num && string(text) == "text" && size == len(data)) != c.ok || (size < 0) == c.ok {
 			t.Errorf("field %d of an envelope: got %d, %q, a size of %d bytes", c.num, num, text, size)
 		}
 	}
-}
-
-// checkField compares nextField with anyField.
-func checkField(t *testing.T, data []byte) (size int) {
-	t.Helper()
-	num, text, n, size := nextField(data)
-	wantNum, wantText, wantN, wantSize := anyField(data)
-	if num != wantNum || n != wantN || size != wantSize || (text == nil) != (wantText == nil) || !bytes.Equal(text, wantText) {
-		t.Fatalf("%x: got field %d, text %x, number %d, size %d, want %d, %x, %d, %d", data, num, text, n, size, wantNum, wantText, wantN, wantSize)
-	}
-	return size
 }
 
 // An envelope is as generated code writes it, whatever the size of its length.
@@ -132,7 +107,7 @@ func TestNamesAreBounded(t *testing.T) {
 			Sender: performatives.AgentID(name), Receiver: "Jules", Protocol: name, Performative: performatives.ActRequest, Timestamp: noon,
 		})
 		frame := encode(t, c, want)
-		_, envelope, _, _ := nextField(frame)
+		_, envelope, _, _ := protofield.Next(frame)
 		if n := namesLength(envelope); n == 0 && length < 200 || n > maxNames {
 			t.Errorf("with names of %d bytes, %d are kept", length, n)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/ribosome-agents/ribosome/internal/protofield"
 	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -19,7 +20,7 @@ func appendWire(dst []byte, f wire.Frame) []byte {
 	case wire.KindError:
 		return appendSignal(dst, frameError, appendError(nil, f.Err))
 	case wire.KindPing, wire.KindPong, wire.KindClose:
-		return appendSignal(dst, protowire.Number(f.Kind), appendBytes(nil, signalData, f.Data))
+		return appendSignal(dst, protowire.Number(f.Kind), protofield.AppendText(nil, signalData, f.Data))
 	}
 	return dst
 }
@@ -34,16 +35,16 @@ func appendError(dst []byte, r *performatives.Refusal) []byte {
 		r = &performatives.Refusal{Code: performatives.CodeInternal}
 	}
 	text := cmp.Or(r.Text, r.Code.Traits().Text)
-	dst = appendString(dst, errorCode, string(r.Code))
-	dst = appendString(dst, errorText, text)
-	dst = appendString(dst, errorAbout, string(r.About))
-	return appendString(dst, errorField, r.Field)
+	dst = protofield.AppendText(dst, errorCode, r.Code)
+	dst = protofield.AppendText(dst, errorText, text)
+	dst = protofield.AppendText(dst, errorAbout, r.About)
+	return protofield.AppendText(dst, errorField, r.Field)
 }
 
 // field returns the number of the first field of a Frame, or 0 for an unknown field, and
 // the size of the field in bytes, which is negative for malformed protobuf.
 func field(b []byte) (num protowire.Number, size int) {
-	num, text, _, size := nextField(b)
+	num, text, _, size := protofield.Next(b)
 	if text == nil || num > frameClose {
 		num = 0
 	}
@@ -52,12 +53,12 @@ func field(b []byte) (num protowire.Number, size int) {
 
 // signal reads a field of a Frame that is no envelope.
 func signal(num protowire.Number, b []byte) (wire.Frame, bool) {
-	_, body, _, _ := nextField(b)
+	_, body, _, _ := protofield.Next(b)
 	f := wire.Frame{Kind: wire.Kind(num)} // the kinds have these numbers
 	if f.Kind == wire.KindError {
 		f.Err = &performatives.Refusal{}
 	}
-	ok := eachField(body, func(n protowire.Number, text []byte, _ uint64) {
+	ok := protofield.Each(body, func(n protowire.Number, text []byte, _ uint64) {
 		switch {
 		case text == nil:
 		case f.Err != nil:
