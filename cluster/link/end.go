@@ -236,8 +236,7 @@ func (e *end) write(stream Stream, over <-chan struct{}) {
 			e.signal() // this writer may have taken the signal for the next one
 			return
 		}
-		e.link.SetWait(e.wait.Delay())
-		frame := e.link.NextParts(time.Now(), stream.Memory)
+		frame := e.link.NextParts(time.Now(), e.wait.Delay(), stream.Memory)
 		e.mu.Unlock()
 		if frame != nil {
 			if stream.Send(frame...) != nil {

@@ -120,8 +120,7 @@ type Link struct {
 	controls     [][]byte
 	// controlBytes is the length of controls.
 	controlBytes int
-	wait         time.Duration // what the next frame tells of this end: see [Link.SetWait]
-	differ       []string      // the codons of which the two nodes have different versions
+	differ       []string // the codons of which the two nodes have different versions
 	scratch      *scratch
 }
 
@@ -230,9 +229,6 @@ func (l *Link) SendControl(text []byte) bool {
 // maxWait is the longest wait that a frame tells, in milliseconds.
 const maxWait = 60_000
 
-// SetWait sets how long messages of this end wait until they are acknowledged. Each frame tells it.
-func (l *Link) SetWait(d time.Duration) { l.wait = d }
-
 // Acknowledge has the next frame acknowledge all received messages, also if there is nothing else
 // to send. It reports whether there are any without an acknowledgement.
 func (l *Link) Acknowledge() bool {
@@ -251,14 +247,15 @@ func (l *Link) ackDue() bool {
 
 // Next returns the next frame to be written to the stream, and nil when there is none for now. now
 // is the clock of this node, by which the peer translates deadlines.
-func (l *Link) Next(now time.Time) []byte { return slices.Concat(l.NextParts(now, newMemory)...) }
+func (l *Link) Next(now time.Time) []byte { return slices.Concat(l.NextParts(now, 0, newMemory)...) }
 
 func newMemory(capacity int) []byte { return make([]byte, 0, capacity) }
 
 // NextParts is Next for a stream that takes a frame in parts, which follow one another. They must
 // not be changed. Short parts are joined in a slice from memory, which returns one of no length and
-// of that capacity or more.
-func (l *Link) NextParts(now time.Time, memory func(capacity int) []byte) [][]byte {
+// of that capacity or more. The frame tells the peer how long messages of this end wait until they
+// are acknowledged.
+func (l *Link) NextParts(now time.Time, wait time.Duration, memory func(capacity int) []byte) [][]byte {
 	switch {
 	case !l.open:
 		return nil
@@ -270,7 +267,7 @@ func (l *Link) NextParts(now time.Time, memory func(capacity int) []byte) [][]by
 	}
 	f := &l.scratch.out
 	defer f.reset()
-	f.controls, f.wait = l.controls, uint64(max(l.wait, 0).Milliseconds()) //nolint:gosec // not negative
+	f.controls, f.wait = l.controls, uint64(max(wait, 0).Milliseconds()) //nolint:gosec // not negative
 	size := l.controlBytes
 	l.controls, l.controlBytes = nil, 0
 	l.pack(f, size, now)

@@ -499,7 +499,7 @@ func TestLinkAllocs(t *testing.T) {
 	}
 	const many = 100
 	pass := func(from, to *Link) (messages int) {
-		for parts := from.NextParts(noon, reused); len(parts) > 0; parts = from.NextParts(noon, reused) {
+		for parts := from.NextParts(noon, 0, reused); len(parts) > 0; parts = from.NextParts(noon, 0, reused) {
 			if len(parts) > 1 {
 				t.Fatalf("a frame of %d parts", len(parts))
 			}
