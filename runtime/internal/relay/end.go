@@ -27,7 +27,7 @@ func (l *Link) EndRecords(why performatives.Failure) {
 	r := l.relay
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	l.lost = true
+	l.lost.Store(true)
 	r.finishLocked(r.eachLocked(l, every), why)
 }
 
@@ -74,7 +74,7 @@ func (r *Relay) Abandon(m *performatives.Message) {
 func (r *Relay) Moved(id performatives.AgentID, from, to *Link) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	was, ended := party{id, from}, to != nil && to.lost
+	was, ended := party{id, from}, to != nil && to.lost.Load()
 	for _, t := range r.eachLocked(was.key(), func(t *record) bool { return t.worker.is(was) && (!ended || t.asker.behind(Node)) }) {
 		r.relistLocked(t, &t.worker, to)
 	}

@@ -74,7 +74,7 @@ func (r *Relay) listLocked(t *record) {
 		}
 		*of = append(*of, entry{t, side})
 		t.listed[side] = len(*of)
-		p.via.addWeight(t.weight())
+		p.via.count(1, t.weight())
 	}
 }
 
@@ -92,24 +92,20 @@ func (r *Relay) unlistLocked(t *record) {
 		(*of)[place-1], last.listed[last.side] = last, place
 		(*of)[end], t.listed[side] = entry{}, 0
 		*of = (*of)[:end]
-		p.via.addWeight(-t.weight())
+		p.via.count(-1, -t.weight())
 		if end == 0 {
 			delete(r.of, p.key())
 		}
 	}
 }
 
-// rosterLocked returns that of a key of Relay.of.
-func (r *Relay) rosterLocked(key any) roster {
-	if of := r.of[key]; of != nil {
-		return *of
-	}
-	return nil
-}
-
 // eachLocked returns the open records of a key of Relay.of for which match returns true.
 func (r *Relay) eachLocked(key any, match func(*record) bool) (all []*record) {
-	for _, e := range r.rosterLocked(key) {
+	of := r.of[key]
+	if of == nil {
+		return nil
+	}
+	for _, e := range *of {
 		if match(e.record) {
 			all = append(all, e.record)
 		}
@@ -146,6 +142,7 @@ func (r *Relay) removeLocked(t *record) {
 	}
 	r.unlistLocked(t)
 	t.gone, t.latest = true, nil
+	r.records.Add(-1)
 	if t.tombstone {
 		r.tombstones.Remove(t.kept)
 	}
@@ -160,6 +157,7 @@ func (r *Relay) removeLocked(t *record) {
 // restoreLocked opens a removed record again, but for its deadline. A later record keeps its keys.
 func (r *Relay) restoreLocked(t *record) {
 	t.gone = false
+	r.records.Add(1)
 	for _, k := range t.keys {
 		if r.index[k] == nil {
 			r.index[k] = t

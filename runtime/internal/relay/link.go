@@ -26,8 +26,10 @@ type Link struct {
 	Receiving sync.Mutex
 	over      atomic.Bool // no further message of the peer is passed on; set with Receiving
 
-	lost   bool // its records have ended; guarded by Relay.mu
-	weight int  // of the long messages of its records, in bytes; guarded by Relay.mu
+	// They change with Relay.mu.
+	lost    atomic.Bool  // its records have ended
+	records atomic.Int64 // how many are open
+	weight  atomic.Int64 // of their long messages, in bytes
 }
 
 // Kind is the other end of a [Link].

@@ -27,12 +27,14 @@ type passage struct {
 // an end before. note calls now only for a deadline that the message does not have itself.
 func (r *Relay) note(p passage, now func() time.Time) (t *record, before state, err error) {
 	begins := r.begins(p)
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	if begins || r.records.Load() > 0 { // else there is none to be found or begun, and what is read below needs no lock
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		t = r.findLocked(p)
+	}
 	if p.from.lost() && !p.message.Undeliverable() || p.to.lost() { // a copy that did not leave by the link is refused by this node
 		return nil, before, p.message.Refused(performatives.CodeStopped, "the connection to the agent has closed")
 	}
-	t = r.findLocked(p)
 	switch {
 	case t == nil && (!begins || p.accountedFor()):
 		m, own := p.message, 0
@@ -42,7 +44,7 @@ func (r *Relay) note(p passage, now func() time.Time) (t *record, before state, 
 		if !m.Performative().ExpectsReply() || m.InReplyTo() != "" || m.Performative() == performatives.ActCancel {
 			return nil, before, nil
 		}
-		return nil, before, r.roomLocked(nil, p, own) // a conversation of an agent of this process takes room of the session
+		return nil, before, p.room(nil, own) // a conversation of an agent of this process takes room of the session
 	case t == nil, t.tombstone && begins && t.roleOf(p.message) == machine.Initiator: // the keys of a tombstone become the new record's, but for that of a CANCEL by the node
 		t, err = r.openLocked(p, now)
 		return t, before, err
@@ -58,7 +60,7 @@ func (r *Relay) note(p passage, now func() time.Time) (t *record, before state, 
 	}
 	before = t.state
 	if p.message.Performative().ExpectsReply() && t.roleOf(p.message) == machine.Initiator {
-		if err := r.roomLocked(t, p, 0); err != nil {
+		if err := p.room(t, 0); err != nil {
 			return nil, before, err
 		}
 		r.askLocked(t, p.message, now)
@@ -105,7 +107,7 @@ func (r *Relay) setStateLocked(t *record, next state) {
 	r.scheduleLocked(t, next.due)
 	t.state = next
 	for _, p := range t.sides() {
-		p.via.addWeight(t.weight() - before)
+		p.via.count(0, t.weight()-before)
 	}
 }
 
@@ -113,7 +115,7 @@ func (p party) is(other party) bool { return p.via == other.via && p.id.Is(other
 
 func (p party) behind(k Kind) bool { return p.via != nil && p.via.kind == k }
 
-func (p party) lost() bool { return p.via != nil && p.via.lost }
+func (p party) lost() bool { return p.via != nil && p.via.lost.Load() }
 
 // begins reports whether a message that belongs to no record begins one: it expects a reply or
 // opens a conversation by its table, and no agent of this process has or opens a conversation for
@@ -177,7 +179,7 @@ func (l *Link) AskersOf(worker performatives.AgentID, id performatives.MessageID
 
 // openLocked begins a record. It returns nil for a notice, which has none.
 func (r *Relay) openLocked(p passage, now func() time.Time) (*record, error) {
-	if err := r.roomLocked(nil, p, 0); err != nil {
+	if err := p.room(nil, 0); err != nil {
 		return nil, err
 	}
 	m := p.message
@@ -194,6 +196,7 @@ func (r *Relay) openLocked(p passage, now func() time.Time) (*record, error) {
 	if t.observe(m) {
 		return nil, nil //nolint:nilnil // it has no record
 	}
+	r.records.Add(1)
 	r.listLocked(t)
 	r.referLocked(t, recordKey{string(m.ConversationID()), t.asker.id, t.worker.id})
 	if t.as != "" {
@@ -228,16 +231,18 @@ func (r *Relay) askLocked(t *record, m *performatives.Message, now func() time.T
 	}
 }
 
-// addWeight adds to the weight of the records of a session. It is guarded by Relay.mu.
-func (l *Link) addWeight(w int) {
+// count adds to the number and to the weight of the records of a session. It is called with
+// Relay.mu.
+func (l *Link) count(records, weight int) {
 	if l != nil {
-		l.weight += w
+		l.records.Add(int64(records))
+		l.weight.Add(int64(weight))
 	}
 }
 
-// roomLocked returns a refusal if a session of a passage has no room for a request, in t or in a
+// room returns a refusal if a session of a passage has no room for a request, in t or in a
 // new conversation. own is how many of the conversations of its agents are the request's own.
-func (r *Relay) roomLocked(t *record, p passage, own int) error {
+func (p passage) room(t *record, own int) error {
 	released := 0
 	if t != nil && t.asked != t.first {
 		released = t.asked.Weight() // the message takes its place
@@ -246,8 +251,8 @@ func (r *Relay) roomLocked(t *record, p passage, own int) error {
 		if l == nil {
 			continue
 		}
-		full := t == nil && len(r.rosterLocked(l))+l.load.Conversations()-own >= l.limits.Open
-		others, more := l.weight+l.load.Weight()-released, p.message.Weight()
+		full := t == nil && int(l.records.Load())+l.load.Conversations()-own >= l.limits.Open
+		others, more := int(l.weight.Load())+l.load.Weight()-released, p.message.Weight()
 		if full || more != 0 && others > 0 && others+more > l.limits.Bytes {
 			return p.message.Refused(performatives.CodeBusy, "too many conversations are open over this connection, or too long ones")
 		}

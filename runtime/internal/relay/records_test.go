@@ -14,6 +14,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/library"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
@@ -115,6 +116,21 @@ func (d *recordsFixture) passesAs(on passage) error {
 	return err
 }
 
+// checkCounts compares the counts that are read without the lock with what they count.
+func (d *recordsFixture) checkCounts() {
+	d.t.Helper()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if want := len(d.openRecordsLocked()) + d.tombstones.Len(); int(d.records.Load()) != want {
+		d.t.Errorf("there are %d records, and counted are %d", want, d.records.Load())
+	}
+	for _, l := range []*Link{d.ann.via, d.bob.via} {
+		if l != nil && int(l.records.Load()) != len(d.eachLocked(l, every)) {
+			d.t.Errorf("a link has %d records, and counted are %d", len(d.eachLocked(l, every)), l.records.Load())
+		}
+	}
+}
+
 func (d *recordsFixture) must(m *p.Message) {
 	d.t.Helper()
 	if err := d.passes(m); err != nil {
@@ -141,6 +157,7 @@ func (d *recordsFixture) ends() (all []string) {
 
 func (d *recordsFixture) wantEnds(want ...string) {
 	d.t.Helper()
+	d.checkCounts()
 	if got := d.ends(); !slices.Equal(got, want) {
 		d.t.Errorf("told %q, want %q", got, want)
 	}
@@ -148,6 +165,7 @@ func (d *recordsFixture) wantEnds(want ...string) {
 
 func (d *recordsFixture) wantOpen(want int) {
 	d.t.Helper()
+	d.checkCounts()
 	if got := d.Open(); got != want {
 		d.t.Errorf("%d records are open, want %d", got, want)
 	}
@@ -198,7 +216,7 @@ func TestRecordEndsByItsTable(t *testing.T) {
 					t.Fatalf("after %s, %d are open", s.act, d.Open())
 				}
 			}
-			if steps[len(steps)-1].open == 0 && len(d.index)+len(d.of)+len(d.due)+d.ann.via.weight != 0 {
+			if steps[len(steps)-1].open == 0 && len(d.index)+len(d.of)+len(d.due) != 0 || d.ann.via.weight.Load() != 0 {
 				t.Errorf("something is left: %v, %v, %v", d.index, d.of, d.due)
 			}
 		})
@@ -290,8 +308,8 @@ func TestRecordsBoundLongRequests(t *testing.T) {
 	ask("b", "2", 5000, p.CodeBusy)
 	ask("a", "3", 5000, p.CodeBusy) // the first is kept
 	d.must(act(t, "z", p.ActFailure, func(e *p.Envelope) { e.ConversationID, e.InReplyTo = "a", "1" }))
-	if d.ann.via.weight != 0 || d.bob.via.weight != 0 {
-		t.Errorf("%d and %d bytes are kept", d.ann.via.weight, d.bob.via.weight)
+	if d.ann.via.weight.Load() != 0 || d.bob.via.weight.Load() != 0 {
+		t.Errorf("%d and %d bytes are kept", d.ann.via.weight.Load(), d.bob.via.weight.Load())
 	}
 	ask("c", "4", 9000, nil)
 	ask("c", "5", 9000, nil)
@@ -300,8 +318,8 @@ func TestRecordsBoundLongRequests(t *testing.T) {
 	ask("c", "8", 4000, nil) // in place of 6
 	ask("d", "9", 9000, nil)
 	ask("e", "10", 9000, p.CodeBusy)
-	if d.ann.via.EndRecords(Disconnected); d.ann.via.weight != 0 || d.bob.via.weight != 0 {
-		t.Errorf("%d and %d bytes are kept", d.ann.via.weight, d.bob.via.weight)
+	if d.ann.via.EndRecords(Disconnected); d.ann.via.weight.Load() != 0 || d.bob.via.weight.Load() != 0 {
+		t.Errorf("%d and %d bytes are kept", d.ann.via.weight.Load(), d.bob.via.weight.Load())
 	}
 }
 
@@ -471,7 +489,7 @@ func TestRecordMovesWithItsWorker(t *testing.T) {
 		}
 		d.Moved("Ann", d.ann.via, d.link(Session)) // which works on nothing
 		d.Moved("BOB", from, to)
-		if got := [...]int{len(d.rosterLocked(to)), d.Open(), len(d.rosterLocked(party{"bob", from}.key()))}; got != [...]int{c.moved, c.open, c.left} {
+		if got := [...]int{len(d.eachLocked(to, every)), d.Open(), len(d.eachLocked(party{"bob", from}.key(), every))}; got != [...]int{c.moved, c.open, c.left} {
 			t.Errorf("%s: %d moved, %d are open, %d are left", name, got[0], got[1], got[2])
 		}
 	}
@@ -1044,11 +1062,64 @@ func TestConversationsHaveNoRecord(t *testing.T) {
 	}
 }
 
-// The time is asked for when a request begins without a ReplyBy, and for no other message.
+// Where no record is open or remembered, a message that begins none waits for no other, and is
+// refused by a link that has ended or is full.
+func TestNoteWithoutRecords(t *testing.T) {
+	d := newRecordsFixture(t)
+	d.spawn("worker")
+	worker, _ := d.system.Find("worker")
+	to := party{id: "worker"}
+	inform := act(t, "i", p.ActInform, nil)
+	noted := func(on passage) error {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		done := make(chan error, 1)
+		go func() {
+			_, _, err := d.note(on, d.clock)
+			done <- err
+		}()
+		select {
+		case err := <-done:
+			return err
+		case <-time.After(patience.Time):
+			return errors.New("it waits for the lock")
+		}
+	}
+	if err := noted(passage{message: inform, from: d.ann, to: to, here: worker}); err != nil {
+		t.Error(err)
+	}
+	query := act(t, "q", p.ActQueryCapabilities, func(e *p.Envelope) {
+		e.Receiver, e.Payload = "worker", p.QueryCapabilities{Type: p.QuerySummary}
+	})
+	for _, room := range []bool{true, false} { // for the conversation that it opens
+		if !room {
+			d.ann.via.limits.Open = 0
+		}
+		if err := noted(passage{message: query, from: d.ann, to: to, here: worker}); room != (err == nil) || !room && !errors.Is(err, p.CodeBusy) {
+			t.Errorf("room %t: %v", room, err)
+		}
+	}
+	d.ann.via.EndRecords(Disconnected)
+	if err := noted(passage{message: inform, from: d.ann, to: to, here: worker}); !errors.Is(err, p.CodeStopped) {
+		t.Errorf("from a lost link: %v", err)
+	}
+	if err := noted(passage{message: inform, from: to, to: d.ann, here: worker}); !errors.Is(err, p.CodeStopped) {
+		t.Errorf("to a lost link: %v", err)
+	}
+}
+
+// The time is asked for when a request begins without a ReplyBy, and for no other message. The
+// records are locked then, also for the first one.
 func TestNoteNeedsTheTimeOfRequestsOnly(t *testing.T) {
 	d := newRecordsFixture(t)
 	calls := 0
-	clock := func() time.Time { calls++; return d.now }
+	clock := func() time.Time {
+		if calls++; d.mu.TryLock() {
+			t.Error("the records are not locked")
+			d.mu.Unlock()
+		}
+		return d.now
+	}
 	for _, m := range []struct {
 		message *p.Message
 		calls   int

@@ -22,6 +22,7 @@ type Relay struct {
 	tables    map[string]table                   // by the name of the codon
 	say       func(last []ending, stopping bool) // sendLast
 	aliased   atomic.Bool                        // a worker was asked under another name
+	records   atomic.Int64                       // how many are open or remembered; changes with mu
 
 	mu         sync.Mutex
 	index      map[recordKey]*record
