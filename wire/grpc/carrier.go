@@ -96,14 +96,6 @@ func (p *framePool) Put(b *[]byte) {
 	}
 }
 
-// lend returns memory for a part of the next frame.
-func (l *loan) lend(capacity int) []byte {
-	if l.memory == nil || cap(*l.memory) < capacity {
-		l.memory = frames.Get(capacity)
-	}
-	return (*l.memory)[:0]
-}
-
 // give returns the parts. A frame of one part in lent memory gives that back when it is written;
 // that of a frame in more parts is left to the garbage collector.
 func (l *loan) give() mem.BufferSlice {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -30,7 +31,8 @@ type decoder struct {
 	payload   []byte
 	budget    []byte
 	token     string
-	names     string // a copy of the first fields, of which the texts are parts
+	names     [fieldReplyWith + 1][]byte // the texts up to reply_with, by the number of the field
+	named     int                        // how many bytes they have; more if one of them occurs twice
 	refusal   *performatives.Refusal
 }
 
@@ -58,12 +60,15 @@ func (d *decoder) message(data []byte) *performatives.Message {
 		return nil
 	}
 	d.fields(data)
+	d.copyNames()
 	var ok bool
 	if d.e.Performative, ok = actOf(d.act); !ok {
 		d.refuse(performatives.CodeUnknownPerformative, "performative", fmt.Sprintf("performative %d is none of the known acts", d.act))
 	}
-	if d.e.Priority, ok = priorityOf(d.priority); !ok {
-		d.invalid("priority", fmt.Sprintf("want 0 to 3, got %d", d.priority))
+	if n := d.priority; n < 0 || int(n) >= len(priorities) {
+		d.invalid("priority", fmt.Sprintf("want 0 to 3, got %d", n))
+	} else {
+		d.e.Priority = priorities[n]
 	}
 	d.e.ReplyBy = d.time("reply_by", d.replyBy)
 	d.e.Timestamp = d.time("timestamp", d.timestamp)
@@ -86,8 +91,7 @@ func (d *decoder) message(data []byte) *performatives.Message {
 // another type than in ribosome.proto, as an unknown field: its number is read as 0, which no case
 // has.
 func (d *decoder) fields(data []byte) {
-	d.names = string(data[:namesLength(data)])
-	for at := 0; len(data) > 0; {
+	for len(data) > 0 {
 		num, text, n, size := protofield.Next(data)
 		if size < 0 {
 			d.refuse(performatives.CodeParsingError, "", "the envelope is no protobuf")
@@ -95,7 +99,7 @@ func (d *decoder) fields(data []byte) {
 		}
 		switch {
 		case text != nil:
-			d.text(num, text, at+size)
+			d.text(num, text)
 		case num == fieldPerformative:
 			d.act = int32(n)
 		case num == fieldPriority:
@@ -104,7 +108,6 @@ func (d *decoder) fields(data []byte) {
 			d.again = n
 		}
 		data = data[size:]
-		at += size
 	}
 }
 
@@ -112,46 +115,31 @@ func (d *decoder) fields(data []byte) {
 // one of the names keeps them all.
 const maxNames = 256
 
-// namesLength returns the length of the fields at the front of an envelope that have names, up to
-// reply_with, as far as they have maxNames bytes together.
-func namesLength(data []byte) (n int) {
-	for n < len(data) {
-		num, text, _, size := protofield.Next(data[n:])
-		if size < 0 || num > fieldReplyWith || text == nil && num != fieldPerformative || n+size > maxNames {
-			break
+// copyNames copies the names, as parts of one text as far as they have maxNames bytes together.
+func (d *decoder) copyNames() {
+	var all strings.Builder
+	all.Grow(min(d.named, maxNames))
+	for num, to := range &[len(d.names)]*string{
+		fieldID: (*string)(&d.e.ID), fieldSender: (*string)(&d.e.Sender), fieldReceiver: (*string)(&d.e.Receiver), fieldConversationID: (*string)(&d.e.ConversationID),
+		fieldProtocol: &d.e.Protocol, fieldInReplyTo: &d.e.InReplyTo, fieldReplyWith: &d.e.ReplyWith,
+	} {
+		switch name := d.names[num]; {
+		case len(name) == 0:
+		case all.Len()+len(name) <= maxNames:
+			all.Write(name)
+			*to = all.String()[all.Len()-len(name):]
+		default:
+			*to = string(name)
 		}
-		n += size
 	}
-	return n
 }
 
-// name returns text as a string: as a part of d.names if it is one of them, else as a copy. end is
-// the number of bytes of the envelope up to the end of text.
-func (d *decoder) name(text []byte, end int) string {
-	if end <= len(d.names) {
-		return d.names[end-len(text) : end]
-	}
-	return string(text)
-}
-
-// text reads a field that has a length. end is the number of bytes of the envelope up to the end of
-// the field.
-func (d *decoder) text(num protowire.Number, text []byte, end int) {
+// text reads a field that has a length.
+func (d *decoder) text(num protowire.Number, text []byte) {
 	switch num {
-	case fieldID:
-		d.e.ID = performatives.MessageID(d.name(text, end))
-	case fieldSender:
-		d.e.Sender = performatives.AgentID(d.name(text, end))
-	case fieldReceiver:
-		d.e.Receiver = performatives.AgentID(d.name(text, end))
-	case fieldConversationID:
-		d.e.ConversationID = performatives.ConversationID(d.name(text, end))
-	case fieldProtocol:
-		d.e.Protocol = d.name(text, end)
-	case fieldInReplyTo:
-		d.e.InReplyTo = d.name(text, end)
-	case fieldReplyWith:
-		d.e.ReplyWith = d.name(text, end)
+	case fieldID, fieldSender, fieldReceiver, fieldConversationID, fieldProtocol, fieldInReplyTo, fieldReplyWith:
+		d.names[num] = text
+		d.named += len(text)
 	case fieldReplyBy:
 		d.moment(&d.replyBy, "reply_by", text)
 	case fieldTimestamp:

@@ -49,7 +49,7 @@ func appendEnvelope(out []byte, m *performatives.Message) ([]byte, error) {
 	}
 	out = protofield.AppendText(out, fieldLanguage, m.Language())
 	out = protofield.AppendText(out, fieldOntology, m.Ontology())
-	out = protofield.AppendNumber(out, fieldPriority, uint64(priorityNumber(m.Priority())))
+	out = protofield.AppendNumber(out, fieldPriority, uint64(slices.Index(priorities[:], m.Priority())))
 	out = protofield.AppendText(out, fieldTrace, m.Trace())
 	if out, err = appendPayload(out, m.Payload()); err != nil {
 		return nil, err

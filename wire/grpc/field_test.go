@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -96,9 +97,9 @@ func TestDecodeAllocs(t *testing.T) {
 	}
 }
 
-// What keeps a name of a message keeps at most maxNames bytes, also of an envelope with long names.
-// They are those of the envelope.
-func TestNamesAreBounded(t *testing.T) {
+// The names of a message are those of its envelope, also long ones. They are parts of one text, which
+// is as long as they are, if they have at most maxNames bytes.
+func TestNames(t *testing.T) {
 	c := newCodec(t)
 	for length := 1; length <= performatives.MaxIDLength; length++ {
 		name := strings.Repeat("n", length)
@@ -107,15 +108,22 @@ func TestNamesAreBounded(t *testing.T) {
 			Sender: performatives.AgentID(name), Receiver: "Jules", Protocol: name, Performative: performatives.ActRequest, Timestamp: noon,
 		})
 		frame := encode(t, c, want)
-		_, envelope, _, _ := protofield.Next(frame)
-		if n := namesLength(envelope); n == 0 && length < 200 || n > maxNames {
-			t.Errorf("with names of %d bytes, %d are kept", length, n)
-		}
 		c.Decode(frame, func(in wire.Inbound) {
 			if in.Err != nil {
 				t.Fatal(in.Err)
 			}
 			clear(frame) // the message does not refer to it
+			m, all, kept := in.Message, 0, 0
+			first := uintptr(unsafe.Pointer(unsafe.StringData(string(m.ID()))))
+			for _, name := range []string{string(m.ID()), string(m.Sender()), string(m.Receiver()), string(m.ConversationID()), m.Protocol(), m.InReplyTo(), m.ReplyWith()} {
+				all += len(name)
+				if at := uintptr(unsafe.Pointer(unsafe.StringData(name))); at == first+uintptr(kept) {
+					kept += len(name)
+				}
+			}
+			if all <= maxNames && kept != all {
+				t.Errorf("of names of %d bytes, %d are in one text", all, kept)
+			}
 			if diff := cmp.Diff(want.Envelope(), in.Message.Envelope()); diff != "" {
 				t.Errorf("names of %d bytes (-want +got):\n%s", length, diff)
 			}

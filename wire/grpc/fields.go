@@ -2,7 +2,6 @@ package grpc
 
 import (
 	"math"
-	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -53,23 +52,10 @@ const (
 	entryValue protowire.Number = 2
 )
 
-// priorities has the priorities by their numbers on the wire.
+// priorities has the priorities, all of them, by their numbers on the wire.
 var priorities = [...]performatives.Priority{
 	ribosomev1.Priority_PRIORITY_NORMAL: performatives.Normal, ribosomev1.Priority_PRIORITY_HIGH: performatives.High,
 	ribosomev1.Priority_PRIORITY_URGENT: performatives.Urgent, ribosomev1.Priority_PRIORITY_LOW: performatives.Low,
-}
-
-// priorityNumber returns the number of a priority on the wire.
-func priorityNumber(p performatives.Priority) ribosomev1.Priority {
-	return ribosomev1.Priority(max(0, slices.Index(priorities[:], p)))
-}
-
-// priorityOf returns the priority of a number on the wire, and whether it is one.
-func priorityOf(n int32) (performatives.Priority, bool) {
-	if n < 0 || int(n) >= len(priorities) {
-		return performatives.Normal, false
-	}
-	return priorities[n], true
 }
 
 // actOf returns the act of a number on the wire, and whether it is one. Acts have the

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -55,7 +56,7 @@ func (g *generatedCodec) set(m *performatives.Message) (err error) {
 	e := &g.e
 	e.Id, e.Performative, e.Sender, e.Receiver = string(m.ID()), ribosomev1.Performative(m.Performative()), string(m.Sender()), string(m.Receiver())
 	e.ConversationId, e.Protocol, e.InReplyTo, e.ReplyWith = string(m.ConversationID()), m.Protocol(), m.InReplyTo(), m.ReplyWith()
-	e.Language, e.Ontology, e.Priority, e.Trace, e.MessageType = m.Language(), m.Ontology(), priorityNumber(m.Priority()), m.Trace(), m.MessageType()
+	e.Language, e.Ontology, e.Priority, e.Trace, e.MessageType = m.Language(), m.Ontology(), ribosomev1.Priority(slices.Index(priorities[:], m.Priority())), m.Trace(), m.MessageType()
 	if e.ReplyBy, err = timestampOf(&g.replyBy, m.ReplyBy()); err != nil {
 		return err
 	}
@@ -159,14 +160,13 @@ func generatedMessage(opts *wire.CodecOptions, data []byte) (*performatives.Mess
 func (g *generatedCodec) get(opts *wire.CodecOptions) (out performatives.Envelope, err error) {
 	e := &g.e
 	act, known := actOf(int32(e.Performative))
-	priority, ok := priorityOf(int32(e.Priority))
-	if !known || !ok {
+	if !known || e.Priority < 0 || int(e.Priority) >= len(priorities) {
 		return out, fmt.Errorf("act %d, priority %d", e.Performative, e.Priority)
 	}
 	out = performatives.Envelope{
 		ID: performatives.MessageID(e.Id), Performative: act, Sender: performatives.AgentID(e.Sender), Receiver: performatives.AgentID(e.Receiver),
 		ConversationID: performatives.ConversationID(e.ConversationId), Protocol: e.Protocol, InReplyTo: e.InReplyTo, ReplyWith: e.ReplyWith,
-		Language: e.Language, Ontology: e.Ontology, Priority: priority, Trace: e.Trace, MessageType: e.MessageType,
+		Language: e.Language, Ontology: e.Ontology, Priority: priorities[e.Priority], Trace: e.Trace, MessageType: e.MessageType,
 	}
 	if out.ReplyBy, err = timeOf(e.ReplyBy); err != nil {
 		return out, err

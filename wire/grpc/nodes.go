@@ -79,7 +79,12 @@ func (s *LinkStream) Send(parts ...[]byte) error {
 // Memory returns a slice of no length, and of that capacity or more, for a part of the next frame.
 // The stream uses the slice again once the frame is written. Only the goroutine that calls Send may
 // call it, and it uses no such slice after Send.
-func (s *LinkStream) Memory(capacity int) []byte { return s.out.lend(capacity) }
+func (s *LinkStream) Memory(capacity int) []byte {
+	if m := s.out.memory; m == nil || cap(*m) < capacity {
+		s.out.memory = frames.Get(capacity)
+	}
+	return (*s.out.memory)[:0]
+}
 
 // Recv waits for the next frame, which is valid until Recv is called again. It must not be changed.
 func (s *LinkStream) Recv() ([]byte, error) {

@@ -451,8 +451,9 @@ func TestLinkStreamMemory(t *testing.T) {
 
 // A frame that is not in the memory of the stream stays the caller's.
 func TestLinkStreamOwnMemory(t *testing.T) {
-	var l loan
-	lent, own := l.lend(10), make([]byte, 4096)
+	var s LinkStream
+	l := &s.out
+	lent, own := s.Memory(10), make([]byte, 4096)
 	if mem.IsBelowBufferPoolingThreshold(cap(lent)) {
 		t.Errorf("gRPC does not give memory of %d bytes back", cap(lent))
 	}
@@ -462,7 +463,7 @@ func TestLinkStreamOwnMemory(t *testing.T) {
 		t.Error("the frame is used again")
 	}
 	l.memory = nil
-	lent = append(l.lend(10), lent...)
+	lent = append(s.Memory(10), lent...)
 	l.parts = [][]byte{append(lent, 1)}
 	if l.give().Free(); l.memory != nil {
 		t.Error("the memory is lent twice")

@@ -133,16 +133,12 @@ func TestEnums(t *testing.T) {
 	if acts != 29 || len(ribosomev1.Performative_name) != acts+1 {
 		t.Errorf("%d acts, %d in the schema", acts, len(ribosomev1.Performative_name))
 	}
-	for p := performatives.Low; p <= performatives.Urgent; p++ {
-		n := priorityNumber(p)
-		if got, want := n.String(), "PRIORITY_"+strings.ToUpper(p.String()); got != want {
+	for n, p := range priorities {
+		if got, want := ribosomev1.Priority(n).String(), "PRIORITY_"+strings.ToUpper(p.String()); got != want {
 			t.Errorf("priority %s is %s", p, got)
 		}
-		if back, ok := priorityOf(int32(n)); !ok || back != p {
-			t.Errorf("%s becomes %s", p, back)
-		}
 	}
-	if priorityNumber(performatives.Normal) != 0 {
-		t.Error("an absent priority is not normal")
+	if len(priorities) != int(performatives.Urgent-performatives.Low)+1 || priorities[0] != performatives.Normal {
+		t.Errorf("the priorities are %v, of which the first is that of an absent one", priorities)
 	}
 }
