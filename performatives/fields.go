@@ -332,55 +332,54 @@ func (t *TaskRequest) UnmarshalJSON(b []byte) (err error) {
 	return err
 }
 
-// appendListed appends the JSON of a value of one of these types. It reports false for others.
-func appendListed(out []byte, v any) (_ []byte, listed bool, err error) {
-	switch v := v.(type) {
+// AppendJSON appends the JSON of a payload, as [json.Marshal] does, but for what the payload's own
+// MarshalJSON returns: that is not checked.
+func AppendJSON(out []byte, payload any) ([]byte, error) {
+	switch v := payload.(type) {
 	case Action:
-		out, err = appendMembers(out, v.fields(), "", v.Extra)
+		return appendMembers(out, v.fields(), "", v.Extra)
 	case Artifact:
-		out, err = appendMembers(out, v.fields(), "", v.Extra)
+		return appendMembers(out, v.fields(), "", v.Extra)
 	case Cancel:
-		out, err = appendMembers(out, v.fields(), "", v.Extra)
+		return appendMembers(out, v.fields(), "", v.Extra)
 	case Capabilities:
-		out, err = appendMembers(out, v.fields(), "", v.Extra)
+		return appendMembers(out, v.fields(), "", v.Extra)
 	case Failure:
-		out, err = appendMembers(out, v.fields(), "failure", v.Extra)
+		return appendMembers(out, v.fields(), "failure", v.Extra)
 	case InformCapabilities:
-		out, err = appendMembers(out, v.fields(), "success", v.Extra)
+		return appendMembers(out, v.fields(), "success", v.Extra)
 	case InformIf:
-		out, err = appendMembers(out, v.fields(), "", v.Extra)
+		return appendMembers(out, v.fields(), "", v.Extra)
 	case InformRef:
-		out, err = appendMembers(out, v.fields(), "", v.Extra)
+		return appendMembers(out, v.fields(), "", v.Extra)
 	case InformResult:
-		out, err = appendMembers(out, v.fields(), "", v.Extra)
+		return appendMembers(out, v.fields(), "", v.Extra)
 	case NotUnderstood:
-		out, err = appendMembers(out, v.fields(), "", v.Extra)
+		return appendMembers(out, v.fields(), "", v.Extra)
 	case QueryCapabilities:
-		out, err = appendMembers(out, v.fields(), "", v.Extra)
+		return appendMembers(out, v.fields(), "", v.Extra)
 	case QueryIf:
-		out, err = appendMembers(out, v.fields(), "", v.Extra)
+		return appendMembers(out, v.fields(), "", v.Extra)
 	case QueryParameters:
-		out, err = appendMembers(out, v.fields(), "", v.Extra)
+		return appendMembers(out, v.fields(), "", v.Extra)
 	case QueryRef:
-		out, err = appendMembers(out, v.fields(), "", v.Extra)
+		return appendMembers(out, v.fields(), "", v.Extra)
 	case Receipt:
-		out, err = appendMembers(out, v.fields(), "done", v.Extra)
+		return appendMembers(out, v.fields(), "done", v.Extra)
 	case Refuse:
-		out, err = appendMembers(out, v.fields(), "", v.Extra)
+		return appendMembers(out, v.fields(), "", v.Extra)
 	case RejectProposal:
-		out, err = appendMembers(out, v.fields(), "", v.Extra)
+		return appendMembers(out, v.fields(), "", v.Extra)
 	case Resource:
-		out, err = appendMembers(out, v.fields(), "", v.Extra)
+		return appendMembers(out, v.fields(), "", v.Extra)
 	case StatusUpdate:
-		out, err = appendMembers(out, v.fields(), "", v.Extra)
+		return appendMembers(out, v.fields(), "", v.Extra)
 	case TaskAccept:
-		out, err = appendMembers(out, v.fields(), "accepted", v.Extra)
+		return appendMembers(out, v.fields(), "accepted", v.Extra)
 	case TaskReject:
-		out, err = appendMembers(out, v.fields(), "rejected", v.Extra)
+		return appendMembers(out, v.fields(), "rejected", v.Extra)
 	case TaskRequest:
-		out, err = appendMembers(out, v.fields(), "", v.Extra)
-	default:
-		return out, false, nil
+		return appendMembers(out, v.fields(), "", v.Extra)
 	}
-	return out, true, err
+	return appendMarshaled(out, payload)
 }

@@ -40,15 +40,16 @@ func TestFields(t *testing.T) {
 		writeMethods(&b, of)
 	}
 	b.WriteString(`
-// appendListed appends the JSON of a value of one of these types. It reports false for others.
-func appendListed(out []byte, v any) (_ []byte, listed bool, err error) {
-	switch v := v.(type) {
+// AppendJSON appends the JSON of a payload, as [json.Marshal] does, but for what the payload's own
+// MarshalJSON returns: that is not checked.
+func AppendJSON(out []byte, payload any) ([]byte, error) {
+	switch v := payload.(type) {
 `)
 	for _, of := range listedTypes {
 		writes, _ := calls(of)
-		fmt.Fprintf(&b, "case %s:\nout, err = %s\n", of.Name(), fmt.Sprintf(writes, "v", "out"))
+		fmt.Fprintf(&b, "case %s:\nreturn %s\n", of.Name(), fmt.Sprintf(writes, "v", "out"))
 	}
-	b.WriteString("default:\nreturn out, false, nil\n}\nreturn out, true, err\n}\n")
+	b.WriteString("}\nreturn appendMarshaled(out, payload)\n}\n")
 	want, err := format.Source(b.Bytes())
 	if err != nil {
 		t.Fatal(err)

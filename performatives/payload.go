@@ -26,13 +26,8 @@ func (r Raw) MarshalJSON() ([]byte, error) {
 // deep. A message that [New] makes of it has the Raw, and says so by [Message.Parsed].
 type Parsed Raw
 
-// AppendJSON appends the JSON of a payload, as [json.Marshal] does, but for what the payload's own
-// MarshalJSON returns: that is not checked.
-func AppendJSON(out []byte, payload any) ([]byte, error) {
-	appended, listed, err := appendListed(out, payload)
-	if listed {
-		return appended, err
-	}
+// appendMarshaled is [AppendJSON] for a payload of any type.
+func appendMarshaled(out []byte, payload any) (_ []byte, err error) {
 	var text []byte
 	if m, ok := payload.(json.Marshaler); ok {
 		text, err = m.MarshalJSON()
