@@ -124,7 +124,7 @@ func (r *Relay) begins(p passage) bool {
 	m := p.message
 	opens := m.Performative().ExpectsReply()
 	if t, ok := r.tables[m.Protocol()]; ok {
-		opens = opens || t.codon.Machine().Opens(m.Performative())
+		opens = opens || t.machine.Opens(m.Performative())
 	}
 	switch {
 	case !opens, p.as != "", p.from.via != nil && p.to.via != nil:

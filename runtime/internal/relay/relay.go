@@ -36,8 +36,9 @@ type Relay struct {
 
 // table is a codon and the beginning of its conversations.
 type table struct {
-	codon *codons.Codon
-	begin *machine.Progress
+	codon   *codons.Codon
+	machine *machine.Machine
+	begin   *machine.Progress
 }
 
 // New returns the relay of a node, whose requests end by the tables of the codons. beyond returns
@@ -53,7 +54,7 @@ func New(
 	r.say = r.sendLast
 	for _, c := range all {
 		if m := c.Machine(); m != nil {
-			r.tables[c.Name()] = table{c, machine.NewProgress(m)}
+			r.tables[c.Name()] = table{c, m, machine.NewProgress(m)}
 		}
 	}
 	return r
