@@ -176,17 +176,19 @@ func (d *decoder) authToken(text []byte) {
 // moment reads a timestamp. One that occurs twice is merged, as protobuf demands.
 func (d *decoder) moment(t *moment, field string, text []byte) {
 	t.present = true
-	ok := protofield.Each(text, func(num protowire.Number, text []byte, n uint64) {
+	for len(text) > 0 {
+		num, nested, n, size := protofield.Next(text)
 		switch {
-		case text != nil:
+		case size < 0:
+			d.refuse(performatives.CodeParsingError, field, field+": want a Timestamp, got no protobuf")
+			return
+		case nested != nil:
 		case num == timestampSeconds:
 			t.seconds = int64(n)
 		case num == timestampNanos:
 			t.nanos = int64(int32(n))
 		}
-	})
-	if !ok {
-		d.refuse(performatives.CodeParsingError, field, field+": want a Timestamp, got no protobuf")
+		text = text[size:]
 	}
 }
 
