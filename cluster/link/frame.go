@@ -198,19 +198,16 @@ func readFrame(in []byte) (*frame, error) {
 // read is readFrame for a frame that is empty.
 func (f *frame) read(in []byte) error {
 	valid := true
-	for len(in) > 0 {
+	for valid && len(in) > 0 {
 		num, bytes, n, size := protofield.Next(in)
 		if size < 0 {
 			return streamError("the frame is malformed")
 		}
 		switch num {
 		case fieldEnvelope:
-			valid = valid && bytes != nil
-			f.envelopes = append(f.envelopes, in[:size])
+			f.envelopes, valid = append(f.envelopes, in[:size]), bytes != nil
 		case fieldHello:
-			var known bool
-			f.hello, known = readHello(bytes)
-			valid = valid && known
+			f.hello, valid = readHello(bytes)
 		case fieldFirst:
 			f.first = n
 		case fieldAck:
@@ -218,12 +215,11 @@ func (f *frame) read(in []byte) error {
 		case fieldSent:
 			f.sent = int64(n)
 		case fieldOrigin:
-			o, known := readOrigin(bytes)
-			valid = valid && known
+			var o originOf
+			o, valid = readOrigin(bytes)
 			f.origins = append(f.origins, o)
 		case fieldControl:
-			valid = valid && bytes != nil
-			f.controls = append(f.controls, bytes)
+			f.controls, valid = append(f.controls, bytes), bytes != nil
 		case fieldBye:
 			f.bye = cmp.Or(text(bytes), "without a reason")
 		case fieldLast:
