@@ -2,7 +2,6 @@ package codontest
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,6 +14,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/standard"
+	"github.com/ribosome-agents/ribosome/internal/rebuilt"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -65,8 +65,6 @@ func (w *world) check() map[*machine.Transition]bool {
 			}
 		case codons.Recorded:
 			w.checkRecord(e)
-		case lifecycle.PayloadChanged:
-			w.fault("the payload of %s, a %s, was changed after it was sent", e.Message, e.Type)
 		case lifecycle.JobFailed:
 			if p, is := errors.AsType[*actors.PanicError](e.Err); is {
 				w.fault("a job of %s panicked: %v", e.Agent, p.Value)
@@ -86,9 +84,6 @@ func (w *world) check() map[*machine.Transition]bool {
 	}
 	w.checkEnds(sides)
 	w.checkAnswers()
-	for line := range strings.Lines(w.log.String()) {
-		w.fault("an error was logged: %s", strings.TrimSpace(line))
-	}
 	for _, id := range slices.Sorted(maps.Keys(w.about)) {
 		w.faults = append(w.faults, lines[id]...)
 	}
@@ -216,38 +211,9 @@ func (w *world) checkRecord(e codons.Recorded) {
 	for _, m := range e.Sent {
 		w.sent[m.ID()] = true
 	}
-	v, sent, err := codons.Rebuild(c, e.Record)
-	if err != nil {
-		w.faultOf(e.Record.ID, "the %s cannot be rebuilt: %v", e.Record.Role, err)
-		return
+	if err := rebuilt.CheckEvents(e, c); err != nil {
+		w.faultOf(e.Record.ID, "%v", err)
 	}
-	if v.State() != e.State {
-		w.faultOf(e.Record.ID, "the %s ended %s, and %s when it is rebuilt", e.Record.Role, e.State, v.State())
-	}
-	if live, rebuilt := text(e.Data), text(v.Data()); live != rebuilt {
-		w.faultOf(e.Record.ID, "the data of the %s is %s, and %s when it is rebuilt", e.Record.Role, live, rebuilt)
-	}
-	rebuilt := map[performatives.MessageID]string{}
-	for _, m := range sent {
-		rebuilt[m.ID()] = text(m.Payload())
-	}
-	for _, m := range e.Sent {
-		switch got, ok := rebuilt[m.ID()]; {
-		case !ok:
-			w.faultOf(e.Record.ID, "the %s sent %s (%s), and not when it is rebuilt", e.Record.Role, m.Performative(), m.ID())
-		case got != text(m.Payload()):
-			w.faultOf(e.Record.ID, "the %s sent %s (%s) with the payload %s, and with %s when it is rebuilt", e.Record.Role, m.Performative(), m.ID(), text(m.Payload()), got)
-		}
-	}
-}
-
-// text returns the JSON of a value.
-func text(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err.Error()
-	}
-	return string(b)
 }
 
 // line is a transition as a failure shows it.

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 )
 
 // Conform runs conversations of a codon between two agents, in virtual time, and compares them with
@@ -34,7 +34,7 @@ import (
 //
 // A failure names the seed: [Seed] repeats it. After three seeds with faults no
 // more are tried. Conform must not be called in a
-// testing/synctest bubble. [codons.CheckPayloads] is on until the test ends.
+// testing/synctest bubble. [codons.CheckPayloads] is on meanwhile.
 func Conform(t *testing.T, c *codons.Codon, opts ...Option) {
 	t.Helper()
 	for _, fault := range conform(t, c, newOptions(opts)) {
@@ -47,8 +47,6 @@ const maxFaults = 3
 
 // conform returns the faults, one text for each seed.
 func conform(t *testing.T, c *codons.Codon, o options) (faults []string) {
-	before := codons.CheckPayloads.Swap(true)
-	defer codons.CheckPayloads.Store(before)
 	if c.Machine() == nil && (o.agents == nil || o.call == nil) {
 		return []string{fmt.Sprintf("codontest: %s has no table of its own: give a call of it by the option Calling, and the roles of the codons that it uses by Agents", c.Name())}
 	}
@@ -58,7 +56,7 @@ func conform(t *testing.T, c *codons.Codon, o options) (faults []string) {
 		if len(faults) == maxFaults {
 			break
 		}
-		synctest.Test(t, func(t *testing.T) {
+		systemtest.Bubble(t, func(t *testing.T) {
 			w, err := newWorld(t.Context(), c, o, seed)
 			if w == nil {
 				faults = append(faults, err.Error())

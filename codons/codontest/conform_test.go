@@ -255,5 +255,5 @@ func TestRebuiltMessages(t *testing.T) {
 	review := reviewOf(func(d *codons.Definition) {
 		d.ResponderSide = func(r *codons.ResponderSide) codons.Side { return impure{r, &composed} }
 	})
-	expectFault(t, conform(t, review, newOptions([]Option{Seeds(2)})), "when it is rebuilt")
+	expectFault(t, conform(t, review, newOptions([]Option{Seeds(2)})), "and once rebuilt")
 }

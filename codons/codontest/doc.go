@@ -22,4 +22,8 @@
 //
 // [Agents] and [Calling] do this for several agents, and for a package with a function of its
 // own that opens conversations.
+//
+// Conform runs agents in the same world as package runtime/agenttest: on virtual time, over a
+// network with faults, and with the same problems at its end. It chooses conversations and faults by
+// a seed, and knows the table; there, a test says what happens, and knows what it expects.
 package codontest

@@ -1,15 +1,14 @@
 package codontest
 
 import (
-	"errors"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -20,12 +19,11 @@ const (
 	longWay  = 30 * time.Second
 )
 
-// network is the router of a system. It loses, duplicates, delays and refuses messages as
+// network is the fault of a system's network. It loses, duplicates, delays and refuses messages as
 // the seed chooses.
 type network struct {
 	dice   dice
 	codons map[string]*codons.Codon // by name
-	system *actors.System
 
 	garbles bool // a message may arrive garbled
 
@@ -34,26 +32,26 @@ type network struct {
 	unreadable map[performatives.MessageID]bool // those of which a copy was garbled
 }
 
-// Route delivers m now, later, twice or never.
-func (n *network) Route(m *performatives.Message) error {
+// disturb delivers m now, later, twice or never.
+func (n *network) disturb(net *systemtest.Network, m *performatives.Message) error {
 	chance := n.dice.of("message", string(m.ID()), strconv.Itoa(n.count(m.ID())))
 	switch k := chance.IntN(20); {
 	case k < 2:
 		return nil
 	case k < 4:
-		n.later(m, upTo(chance, longWay))
+		net.Later(m, upTo(chance, longWay))
 	case k < 6:
-		n.later(m, upTo(chance, longWay))
+		net.Later(m, upTo(chance, longWay))
 		return nil
 	case k < 12:
-		n.later(m, upTo(chance, shortWay))
+		net.Later(m, upTo(chance, shortWay))
 		return nil
 	case k == 12 && n.refusable(m):
 		return &performatives.Refusal{Code: performatives.CodeBusy, About: m.ID()}
 	case k == 13 && n.garbles:
 		m = n.garble(m)
 	}
-	return n.system.Deliver(m.Receiver(), m)
+	return net.Deliver(m)
 }
 
 // garbled is the message type of a message that its receiver cannot read.
@@ -114,15 +112,4 @@ func (n *network) count(id performatives.MessageID) int {
 func (n *network) refusable(m *performatives.Message) bool {
 	c := n.codons[m.Protocol()]
 	return c != nil && (m.Performative().ExpectsReply() || c.Machine().Opens(m.Performative()))
-}
-
-// later delivers m after d. What fails then is refused by a message, because Route has
-// returned.
-func (n *network) later(m *performatives.Message, d time.Duration) {
-	n.system.AfterFunc(d, func() {
-		var r *performatives.Refusal
-		if err := n.system.Deliver(m.Receiver(), m); errors.As(err, &r) {
-			n.system.RefuseCopy(m.Receiver(), m, r)
-		}
-	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/query"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -29,15 +30,15 @@ func hurried() *codons.Codon {
 // TestNetworkDisturbs routes many requests to an agent that is not there, so that each delivery is
 // a refusal. Some are lost, delivered at once, later, much later, twice, or refused as busy.
 func TestNetworkDisturbs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	systemtest.Bubble(t, func(t *testing.T) {
 		const n = 1000
 		review := hurried()
 		w, err := newWorld(t.Context(), review, newOptions(nil), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		refused := w.system.Events.Subscribe(events.SubscribeOptions{Capacity: n, Kinds: []events.Kind{events.KindMessageRefused}})
-		net := &network{dice: dice{1}, codons: w.codons, system: w.system}
+		refused := w.Events.Subscribe(events.SubscribeOptions{Capacity: n, Kinds: []events.Kind{events.KindMessageRefused}})
+		net := &network{dice: dice{1}, codons: w.codons}
 		fates, now := map[string]int{}, map[performatives.MessageID]string{}
 		began := time.Now()
 		for i := range n {
@@ -48,7 +49,7 @@ func TestNetworkDisturbs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			switch err := net.Route(m); {
+			switch err := net.disturb(&w.Net, m); {
 			case err == nil:
 				now[m.ID()] = "lost"
 			case errors.Is(err, performatives.CodeBusy):
@@ -91,7 +92,7 @@ func TestSeedsDisturb(t *testing.T) {
 	review := hurried()
 	got := map[string]int{}
 	for _, seed := range newOptions(nil).seeds {
-		synctest.Test(t, func(t *testing.T) {
+		systemtest.Bubble(t, func(t *testing.T) {
 			w, err := newWorld(t.Context(), review, newOptions(nil), seed)
 			if err != nil {
 				t.Fatal(err)

@@ -1,13 +1,10 @@
 package codontest
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"log/slog"
 	"maps"
 	"math/rand/v2"
-	goruntime "runtime"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -19,6 +16,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -38,13 +36,11 @@ const (
 type world struct {
 	jobs
 	options
-	codons  map[string]*codons.Codon // those whose conversations are checked, by name
-	network *network
-	system  *actors.System
-	pool    *actors.Pool
+	codons map[string]*codons.Codon // those whose conversations are checked, by name
+	*systemtest.World
+	network network
 	asker   actors.Self
 	peers   []performatives.AgentID
-	log     bytes.Buffer // of errors
 	events  *events.Subscription
 	started []*codons.Asked
 	calls   []*call
@@ -69,6 +65,7 @@ func newWorld(ctx context.Context, c *codons.Codon, o options, seed uint64) (*wo
 		jobs: jobs{c, o.contents, dice{seed}}, options: o, codons: map[string]*codons.Codon{},
 		about: map[performatives.ConversationID]bool{}, answered: map[pairKey]bool{}, sent: map[performatives.MessageID]bool{},
 	}
+	w.World = systemtest.New(w.fault, systemtest.DeadLetter) // agents stop
 	if w.agents == nil {
 		Agent(w.role(), func() actors.Agent { return scripted{&w.jobs} })(&w.options)
 	}
@@ -76,19 +73,13 @@ func newWorld(ctx context.Context, c *codons.Codon, o options, seed uint64) (*wo
 	if err != nil {
 		return nil, err
 	}
-	net := &network{dice: w.dice, codons: w.codons, garbles: w.dice.of("garbles").IntN(2) == 0}
-	w.network = net
-	w.pool = actors.NewPool(actors.PoolOptions{Workers: max(4, goruntime.GOMAXPROCS(0))}) // a worker that waits must not stop the clock
-	w.system, err = actors.NewSystem(actors.Options{
-		Protocols: protocols, Router: net, Dispatcher: w.pool, Stamper: &stamper{}, Logger: slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelError})),
-	})
-	if err != nil {
-		_ = w.pool.Close(ctx) // it runs nothing yet
+	w.network = network{dice: w.dice, codons: w.codons, garbles: w.dice.of("garbles").IntN(2) == 0}
+	w.Net.Set(systemtest.Fault{Left: -1, Do: w.network.disturb})
+	if err := w.Start(ctx, actors.Options{Protocols: protocols, Stamper: &stamper{}}); err != nil {
 		return nil, err
 	}
-	net.system = w.system
-	w.events = w.system.Events.Subscribe(events.SubscribeOptions{Capacity: eventQueue, Kinds: []events.Kind{
-		lifecycle.KindTransition, codons.KindRecorded, lifecycle.KindPayload, lifecycle.KindJobFailed, events.KindMessageRefused, events.KindMessageDeadLettered,
+	w.events = w.Events.Subscribe(events.SubscribeOptions{Capacity: eventQueue, Kinds: []events.Kind{
+		lifecycle.KindTransition, codons.KindRecorded, lifecycle.KindJobFailed, events.KindMessageRefused, events.KindMessageDeadLettered,
 	}})
 	if w.asker, err = w.spawn(ctx, askerID, client{}); err != nil {
 		return w, err
@@ -144,7 +135,7 @@ type client struct{}
 func (client) Describe() performatives.Capabilities { return performatives.Capabilities{} }
 
 func (w *world) spawn(ctx context.Context, id performatives.AgentID, agent actors.Agent) (actors.Self, error) {
-	return w.system.Spawn(ctx, actors.Spec{ID: id, New: func() actors.Agent { return agent }, Hidden: true})
+	return w.Spawn(ctx, actors.Spec{ID: id, New: func() actors.Agent { return agent }, Hidden: true})
 }
 
 func (w *world) fault(format string, args ...any) {
@@ -204,7 +195,7 @@ func (w *world) begin(ctx context.Context, chance *rand.Rand) {
 	asked, err := w.codon.Start(ctx, w.asker, responderID, w.content(chance, machine.Initiator, machine.CommandStart), opts...)
 	if err != nil {
 		cancel()
-		if _, runs := w.system.Lookup(askerID); runs {
+		if _, runs := w.Lookup(askerID); runs {
 			w.fault("the conversation %d did not begin: %v", len(w.started), err)
 		}
 		return
@@ -266,7 +257,7 @@ type conversation struct {
 
 // live returns the conversations that have not ended for the initiator.
 func (w *world) live() (all []conversation) {
-	for _, info := range codons.Conversations(w.system) {
+	for _, info := range codons.Conversations(w.System) {
 		i := slices.IndexFunc(w.started, func(a *codons.Asked) bool { return a.Conversation() == info.ID })
 		if i >= 0 && info.Role == machine.Initiator {
 			all = append(all, conversation{i, info.State})
@@ -279,7 +270,7 @@ func (w *world) live() (all []conversation) {
 func (w *world) stopAgent(ctx context.Context, chance *rand.Rand) {
 	all := append([]performatives.AgentID{askerID}, w.peers...)
 	id := all[chance.IntN(len(all))]
-	if err := w.system.StopAgent(ctx, id); err != nil {
+	if err := w.StopAgent(ctx, id); err != nil {
 		w.fault("the agent %s did not stop: %v", id, err)
 	}
 }
@@ -288,7 +279,7 @@ func (w *world) stopAgent(ctx context.Context, chance *rand.Rand) {
 // notice.
 func (w *world) losePeer(chance *rand.Rand) {
 	all := append([]performatives.AgentID{askerID}, w.peers...)
-	w.system.LosePeers(performatives.CodeDisconnected, all[chance.IntN(len(all))])
+	w.LosePeers(performatives.CodeDisconnected, all[chance.IntN(len(all))])
 }
 
 // settle waits until all conversations have ended, and what the network holds back has
@@ -297,36 +288,28 @@ func (w *world) settle() {
 	for range 60 {
 		time.Sleep(time.Minute) //nolint:forbidigo // the clock of a synctest bubble
 		synctest.Wait()
-		if n := w.system.Counts(); n.Open == 0 && n.Working == 0 && len(w.callsUnderWay()) == 0 {
+		if n := w.Counts(); n.Open == 0 && n.Working == 0 && len(w.callsUnderWay()) == 0 {
 			break
 		}
 	}
 	time.Sleep(2 * longWay) //nolint:forbidigo // the clock of a synctest bubble
 	synctest.Wait()
-	for _, info := range codons.Conversations(w.system) {
+	for _, info := range codons.Conversations(w.System) {
 		w.faultOf(info.ID, "the %s is still %s, an hour after the last event", info.Role, info.State)
 	}
 	for _, i := range w.callsUnderWay() {
 		w.fault("call %d of the option Calling has not returned, an hour after the last event", i)
 	}
-	if n := w.system.Counts(); n.Open > 0 || n.Working > 0 {
+	if n := w.Counts(); n.Open > 0 || n.Working > 0 {
 		w.fault("%d conversations and %d jobs are under way at the end", n.Open, n.Working)
 	}
 }
 
-// stop stops the system, whatever is under way.
+// stop stops the system, whatever is under way, and adds its problems to the faults.
 func (w *world) stop(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
 	for _, cancel := range w.cancels {
 		cancel()
 	}
-	if err := w.system.Stop(ctx); err != nil {
-		w.fault("the system did not stop: %v", err)
-	}
-	if err := w.pool.Close(ctx); err != nil {
-		w.fault("the workers did not stop: %v", err)
-	}
+	w.End(ctx, w.Stop)
 	w.events.Close()
-	time.Sleep(time.Minute) //nolint:forbidigo // the clock of a synctest bubble; the engine has a goroutine that waits for a timer
 }

@@ -3,9 +3,11 @@ package agenttest_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
@@ -88,6 +90,36 @@ func TestStopAndRestart(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestNetworkOfTheOptions has a router of the test's own behind the faults.
+func TestNetworkOfTheOptions(t *testing.T) {
+	var passed atomic.Int64
+	o := runtime.Options{Network: func(next actors.Router) actors.Router { return counting{next, &passed} }}
+	agenttest.Run(t, o, func(t *testing.T, n *agenttest.Node) {
+		eddy, jules := n.Peer("Eddy"), n.Peer("Jules")
+		n.Fault(agenttest.Lose("Eddy", performatives.ActTaskRequest).Once())
+		eddy.Send("Jules", task)
+		eddy.Send("Jules", task)
+		jules.Expect(performatives.ActTaskRequest)
+		jules.Silent()
+		if got := passed.Load(); got != 1 {
+			t.Errorf("%d messages passed, want 1: the other was lost before", got)
+		}
+	})
+}
+
+// counting is a router that counts requests.
+type counting struct {
+	actors.Router
+	passed *atomic.Int64
+}
+
+func (c counting) Route(m *performatives.Message) error {
+	if m.Performative() == performatives.ActTaskRequest {
+		c.passed.Add(1)
+	}
+	return c.Router.Route(m)
 }
 
 // TestPeerAsAWorker has a scripted peer do a task.

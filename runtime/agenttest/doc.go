@@ -14,6 +14,9 @@
 //		})
 //	}
 //
+// For all conversations that a codon's table allows, use package codons/codontest: its Conform runs
+// agents in the same world, over the same network, and chooses conversations and faults by a seed.
+//
 // # Time
 //
 // [Run] runs a test in a testing/synctest bubble. A deadline of five minutes passes at

@@ -1,9 +1,6 @@
 package agenttest
 
 import (
-	"context"
-	"log/slog"
-	goruntime "runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -11,11 +8,8 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
-	"github.com/ribosome-agents/ribosome/actors/events"
-	"github.com/ribosome-agents/ribosome/codons"
-	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/watch"
-	"github.com/ribosome-agents/ribosome/internal/enginedispatcher"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -24,15 +18,11 @@ import (
 // goroutine of the test.
 type Node struct {
 	*runtime.Node
-	t       testing.TB
-	network network
-	log     errorLog
-	events  *events.Subscription
-	letters *events.Subscription // dead letters
+	t     testing.TB
+	world *systemtest.World
 
-	mu      sync.Mutex
-	agents  map[performatives.AgentID]spawned
-	excused map[Problem]bool
+	mu     sync.Mutex
+	agents map[performatives.AgentID]spawned
 }
 
 // spawned is how to spawn an agent again.
@@ -50,73 +40,44 @@ type spawned struct {
 // of Options.Logger goes on.
 func Run(t *testing.T, o runtime.Options, test func(t *testing.T, n *Node)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		defer time.Sleep(time.Minute) //nolint:forbidigo // the clock of a synctest bubble; the engine has a goroutine that waits for a timer
-		n, end := start(t, o)
-		defer end()
+	systemtest.Bubble(t, func(t *testing.T) {
+		n := start(t, o)
+		defer n.end()
 		test(t, n)
 	})
 }
 
-// eventQueue is the largest number of events of a test that its end reads.
-const eventQueue = 1 << 14
-
-// start starts the node. end stops it, and reports all problems.
-func start(t testing.TB, o runtime.Options) (n *Node, end func()) {
+// start starts the node.
+func start(t testing.TB, o runtime.Options) *Node {
 	t.Helper()
-	before := codons.CheckPayloads.Swap(true)
-	t.Cleanup(func() { codons.CheckPayloads.Store(before) })
-	n = &Node{t: t, agents: map[performatives.AgentID]spawned{}, excused: map[Problem]bool{}}
-	o.Logger = slog.New(n.log.handler(o.Logger))
+	w := systemtest.New(func(format string, args ...any) { t.Errorf("agenttest: "+format, args...) })
+	o.Logger, o.Dispatcher = w.Logger(o.Logger), w.Dispatcher(o.Dispatcher)
 	if o.Watch == nil {
 		o.Watch = &watch.Options{}
-	}
-	var pool *actors.Pool
-	if o.Dispatcher == nil && !enginedispatcher.Enabled { // with one worker, an agent that waits would stop the clock
-		pool = actors.NewPool(actors.PoolOptions{Workers: max(4, goruntime.GOMAXPROCS(0))})
-		o.Dispatcher = pool
 	}
 	between := o.Network
 	o.Network = func(next actors.Router) actors.Router {
 		if between != nil {
 			next = between(next)
 		}
-		n.network.next = next
-		return &n.network
+		w.Net.Next = next
+		return &w.Net
 	}
 	node, err := runtime.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.Node, n.network.system = node, node.System()
-	n.events = node.Events().Subscribe(events.SubscribeOptions{Capacity: eventQueue, Kinds: []events.Kind{
-		lifecycle.KindViolation, lifecycle.KindPayload,
-	}})
-	n.letters = node.Events().Subscribe(events.SubscribeOptions{Capacity: eventQueue, Kinds: []events.Kind{events.KindMessageDeadLettered}})
-	return n, func() { n.end(pool) }
+	w.Watch(node.System())
+	return &Node{Node: node, t: t, world: w, agents: map[performatives.AgentID]spawned{}}
 }
 
 // end stops the node and reports the problems.
-func (n *Node) end(pool *actors.Pool) {
-	n.t.Helper()
+func (n *Node) end() {
 	synctest.Wait()
-	n.letters.Close()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.t.Context()), 10*time.Minute)
-	defer cancel()
-	if err := n.Node.Stop(ctx); err != nil {
-		n.t.Errorf("agenttest: the node did not stop: %v", err)
+	n.world.End(n.t.Context(), n.Node.Stop)
+	if lost := n.WatchCounts().Dropped; lost > 0 {
+		n.t.Errorf("agenttest: %d messages were not watched, so not all was checked", lost)
 	}
-	if c := n.Node.Counts(); c.Agents != 0 || c.Open != 0 || c.Working != 0 {
-		n.t.Errorf("agenttest: after the end %d agents, %d conversations and %d jobs are left", c.Agents, c.Open, c.Working)
-	}
-	if pool != nil {
-		if err := pool.Close(ctx); err != nil {
-			n.t.Errorf("agenttest: the workers did not stop: %v", err)
-		}
-	}
-	n.events.Close()
-	n.checkDeadLetters()
-	n.check()
 }
 
 // Spawn starts an agent. The test fails when it does not start. After a restart the agent

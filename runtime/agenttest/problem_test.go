@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -121,11 +121,10 @@ func TestProblems(t *testing.T) {
 func failuresOf(t *testing.T, test func(t *testing.T, n *Node)) string {
 	t.Helper()
 	var f *failures
-	synctest.Test(t, func(t *testing.T) {
-		defer time.Sleep(time.Minute)
+	systemtest.Bubble(t, func(t *testing.T) {
 		f = &failures{TB: t}
-		n, end := start(f, runtime.Options{})
-		defer end()
+		n := start(f, runtime.Options{})
+		defer n.end()
 		test(t, n)
 	})
 	return strings.Join(f.texts, "\n")

@@ -1,4 +1,4 @@
-package agenttest
+package systemtest
 
 import (
 	"log/slog"
