@@ -15,6 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -102,6 +103,7 @@ func TestRefusedChildCostsNothing(t *testing.T) {
 	})
 	t.Run("the agent panicked over it", func(t *testing.T) {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
+			w.Allow(systemtest.ErrorLogged)
 			rounds := atomic.Int64{}
 			w.Add("Leaf", &kit.Worker{Consider: func(context.Context, delegation.Task) delegation.Decision {
 				if rounds.Add(1) > 1 {
@@ -144,6 +146,7 @@ func TestPartialResultCarriesUsage(t *testing.T) {
 				left, _, err := middle(w, func(ctx context.Context, t delegation.Task) error {
 					short, cancel := context.WithTimeout(ctx, time.Second)
 					defer cancel()
+					room := func() {}
 					_, err := delegation.Delegate(short, t.Agent, "Leaf", t.TaskRequest,
 						delegation.WithInput(func(context.Context, p.InformResult) (p.TaskRequest, bool) {
 							switch {
@@ -152,11 +155,11 @@ func TestPartialResultCarriesUsage(t *testing.T) {
 									return m.Performative() == p.ActTaskRequest || m.Performative() == p.ActFailure
 								})
 							case c.refused:
-								w.Net.Busy.Store(true)
+								room = w.FillMailboxes()
 							}
 							return kit.Task(), c.goOn
 						}))
-					w.Net.Busy.Store(false)
+					room()
 					return err
 				})
 				if err != nil || left != c.left {

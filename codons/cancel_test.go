@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
@@ -29,12 +30,13 @@ func TestCancelDuringWork(t *testing.T) {
 			return kit.Result(p.StatusSuccess), nil
 		}})
 		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(time.Second, func() { cancel(kit.ErrCause) })
+		home := errors.New("the user went home")
+		time.AfterFunc(time.Second, func() { cancel(home) })
 		start := time.Now()
 		_, err := w.Delegate(ctx)
 		kit.WantElapsed(t, start, 2*time.Second)
 		kit.WantEnd(t, err, "cancelled", p.CodeCanceled)
-		if !errors.Is(err, context.Canceled) || !errors.Is(err, kit.ErrCause) {
+		if !errors.Is(err, context.Canceled) || !errors.Is(err, home) {
 			t.Errorf("%v has not the cause", err)
 		}
 		if !returned.Load() {
@@ -59,7 +61,7 @@ func TestCancelTwice(t *testing.T) {
 		kit.WantEnd(t, err, "cancelled", p.CodeCanceled)
 		d.Cancel()
 		synctest.Wait()
-		if n := w.Monitor.Count("Eddy -> Jules: CANCEL"); n != 1 {
+		if n := w.Count("Eddy -> Jules: CANCEL"); n != 1 {
 			t.Errorf("%d CANCELs", n)
 		}
 	})
@@ -89,7 +91,7 @@ func TestCancelBeforeStart(t *testing.T) {
 					t.Errorf("whisper: %v", err)
 				}
 				w.Settled(0)
-				if said := w.Monitor.Lines(); len(said) != 0 {
+				if said := w.Lines(); len(said) != 0 {
 					t.Errorf("said %q", said)
 				}
 			})
@@ -164,8 +166,8 @@ func TestCancelOvertakesItsRequest(t *testing.T) {
 		kit.WantEnd(t, err, "cancelled", p.CodeCanceled)
 		_, _ = backlog.Wait()
 		w.Settled(0)
-		if n := w.Monitor.Count("Jules -> Eddy: INFORM (again)"); n != 1 || considered != 1 {
-			t.Errorf("%d receipts for the late request, %d tasks considered: %q", n, considered, w.Monitor.Lines())
+		if n := w.Count("Jules -> Eddy: INFORM (again)"); n != 1 || considered != 1 {
+			t.Errorf("%d receipts for the late request, %d tasks considered: %q", n, considered, w.Lines())
 		}
 		if _, err := w.Delegate(t.Context()); err != nil {
 			t.Errorf("a place is missing: %v", err)
@@ -219,7 +221,7 @@ func TestCancelRacesCompletion(t *testing.T) {
 }
 
 func TestHandlerIgnoresCancel(t *testing.T) {
-	kit.InWorldOf(t, codons.Times{Grace: time.Second}, func(t *testing.T, w *kit.World) {
+	kit.InWorldWith(t, codons.Times{Grace: time.Second}, actors.Options{}, func(t *testing.T, w *kit.World) {
 		release := make(chan struct{})
 		w.Add("Jules", &kit.Worker{Max: 1, Perform: func(context.Context, delegation.Task) (p.InformResult, error) {
 			<-release
@@ -331,10 +333,10 @@ func TestCancelToFullMailbox(t *testing.T) {
 		w.Add("Jules", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
 		d := w.Start(t.Context())
 		synctest.Wait()
-		w.Net.Busy.Store(true)
+		room := w.FillMailboxes()
 		d.Cancel()
 		synctest.Wait()
-		w.Net.Busy.Store(false)
+		room()
 		_, err := d.Wait()
 		kit.WantEnd(t, err, "cancelled", p.CodeCanceled)
 		w.Settled(0)

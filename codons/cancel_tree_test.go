@@ -66,10 +66,10 @@ func (f *forest) work(id p.ConversationID, path string) (returned func()) {
 }
 
 // watch counts receipts for a conversation in whose tree a handler has not returned. The network
-// calls it when a message is sent.
-func (f *forest) watch(m *p.Message) {
+// calls it when a message is sent. It loses none.
+func (f *forest) watch(m *p.Message) (lost bool) {
 	if m.Performative() != p.ActInform {
-		return
+		return false
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -83,6 +83,7 @@ func (f *forest) watch(m *p.Message) {
 			f.belowRuns.Add(1)
 		}
 	}
+	return false
 }
 
 // node is an agent that passes a task on to three others of its kind until the depth
@@ -138,7 +139,7 @@ func (f *forest) plant(t testing.TB, w *kit.World, idle func()) *delegation.Dele
 	for _, id := range agents {
 		w.Add(id, f.node(agents))
 	}
-	w.Net.Before = f.watch
+	w.Net.Intercept(f.watch)
 	d, err := delegation.Start(t.Context(), w.Eddy, "A", p.TaskRequest{TaskType: "grow", Parameters: p.ContentOf(levels{Left: treeDepth})})
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/request"
 	"github.com/ribosome-agents/ribosome/codons/subscribe"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -202,6 +203,7 @@ func TestDeclinedChildWithoutAnswer(t *testing.T) {
 // TestAnswerDecoderPanics checks that a panic of the decoder ends the wait of the handler.
 func TestAnswerDecoderPanics(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Allow(systemtest.ErrorLogged)
 		w.Add("Shop", &kit.RequestHandler{Handle: func(context.Context, request.Requested) (any, error) { return p.Raw(`{"price":3}`), nil }})
 		var asked error
 		w.Add("Middle", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
@@ -331,7 +333,8 @@ func TestChildWhoseAgentStops(t *testing.T) {
 func childWhoseAgentStops(t *testing.T, fails bool) {
 	t.Helper()
 	s := &clumsy{}
-	kit.InWorldWith(t, actors.Options{Stamper: s}, func(t *testing.T, w *kit.World) {
+	kit.InWorldWith(t, codons.Times{}, actors.Options{Stamper: s}, func(t *testing.T, w *kit.World) {
+		w.Allow(systemtest.ErrorLogged)
 		release := stuck(w, "Stuck")
 		other := w.Add("Other", &kit.Worker{})
 		left := make(chan string, 1)
@@ -444,11 +447,12 @@ func (s *publisher) ConsiderSubscription(context.Context, subscribe.Subscribing)
 func TestStreamEndsAtParentDeadline(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		var by time.Time
-		w.Net.Before = func(m *p.Message) {
+		w.Net.Intercept(func(m *p.Message) bool {
 			if m.Performative() == p.ActSubscribe {
 				by = m.ReplyBy()
 			}
-		}
+			return false
+		})
 		w.Add("Publisher", &publisher{topic: subscribe.NewTopic[int](subscribe.TopicOptions{})})
 		w.Add("Middle", &kit.Worker{Perform: func(ctx context.Context, task delegation.Task) (p.InformResult, error) {
 			s, err := subscribe.Subscribe[int](context.WithoutCancel(ctx), task.Agent, "Publisher", subscribe.Subscription{Topic: "beats"})

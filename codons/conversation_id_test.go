@@ -15,6 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -316,14 +317,11 @@ func TestReopenedBeforeItsEnd(t *testing.T) {
 		say := func(text string) {
 			a.Send(p.Envelope{Receiver: "Jules", ConversationID: "chat", Payload: p.TaskRequest{TaskType: "x", Description: text}})
 		}
-		again := false
-		w.Net.Before = func(m *p.Message) {
-			if m.Performative() == p.ActInformResult && !again {
-				again = true
-				say("second")
-				time.Sleep(time.Second) // it is in the conversation's mailbox by then
-			}
-		}
+		w.Net.Set(systemtest.Fault{Act: p.ActInformResult, Left: 1, Do: func(n *systemtest.Network, m *p.Message) error {
+			say("second")
+			time.Sleep(time.Second) // it is in the conversation's mailbox by then
+			return n.Deliver(m)
+		}})
 		say("first")
 		for _, want := range []string{"first", "second"} {
 			a.Expect(p.ActTaskAccept)

@@ -10,6 +10,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -63,6 +64,7 @@ func TestDuplicateRequests(t *testing.T) {
 // TestDuplicateAfterRestart has the agent fail after it has done the work.
 func TestDuplicateAfterRestart(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Allow(systemtest.ErrorLogged)
 		var worked atomic.Int64
 		jules := w.Add("Jules", counting(&worked))
 		a := w.Peer("peer")

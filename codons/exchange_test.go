@@ -7,9 +7,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -27,7 +29,7 @@ func TestExchangeIsAnswered(t *testing.T) {
 	forKinds(t, func(t *testing.T, w *kit.World, k exchangeKind) {
 		w.Add("Shop", k.Agent(agreeing))
 		k.WantGood(t, k.Begin(t.Context(), t, w))
-		kit.Golden(t, k.Name, w.Monitor.Lines())
+		kit.Golden(t, k.Name, w.Lines())
 		w.Settled(0)
 	})
 }
@@ -53,6 +55,9 @@ func TestExchangeIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			forKinds(t, func(t *testing.T, w *kit.World, k exchangeKind) {
+				if c.code == p.CodeInternal {
+					w.Allow(systemtest.ErrorLogged)
+				}
 				w.Add("Shop", k.Agent(c.handle))
 				_, err := k.Begin(t.Context(), t, w).Wait()
 				kit.WantEnd(t, err, k.End(c.agree, c.code), c.code)
@@ -309,7 +314,7 @@ func TestExchangeDeadline(t *testing.T) {
 func TestExchangeWithoutDeadline(t *testing.T) {
 	for _, k := range kinds() {
 		t.Run(k.Name, func(t *testing.T) {
-			kit.InWorldOf(t, codons.Times{Deadline: time.Minute}, func(t *testing.T, w *kit.World) {
+			kit.InWorldWith(t, codons.Times{Deadline: time.Minute}, actors.Options{}, func(t *testing.T, w *kit.World) {
 				w.Add("Shop", k.Agent(agreedUntilEnd))
 				a := w.Peer("peer")
 				e := k.Opener(t, w)

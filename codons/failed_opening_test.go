@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -18,6 +20,7 @@ import (
 // replayed, and nothing runs.
 func TestDuplicateAfterFailedDecision(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Allow(systemtest.ErrorLogged)
 		var considered, performed atomic.Int64
 		w.Add("Jules", &kit.Worker{
 			Consider: func(context.Context, delegation.Task) delegation.Decision {
@@ -77,7 +80,8 @@ func (s *faulty) next(plan ...bool) {
 // yet, and again while it stops. The slot of the task is released.
 func TestSlotOfFailedConversation(t *testing.T) {
 	s := &faulty{}
-	kit.InWorldWith(t, actors.Options{Stamper: s}, func(t *testing.T, w *kit.World) {
+	kit.InWorldWith(t, codons.Times{}, actors.Options{Stamper: s}, func(t *testing.T, w *kit.World) {
+		w.Allow(systemtest.ErrorLogged)
 		var performed atomic.Int64
 		fails := true
 		w.Add("Jules", &kit.Worker{

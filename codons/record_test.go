@@ -16,6 +16,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/library"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/standard"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -115,7 +116,8 @@ func TestRebuildRefuses(t *testing.T) {
 // type fails the conversation, and the log names both types.
 func TestCommandWithAnotherContent(t *testing.T) {
 	var log bytes.Buffer // written on the conversation's actor, read after the end
-	kit.InWorldWith(t, actors.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, func(t *testing.T, w *kit.World) {
+	kit.InWorldWith(t, codons.Times{}, actors.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, func(t *testing.T, w *kit.World) {
+		w.Allow(systemtest.ErrorLogged)
 		w.Add("Jules", &kit.Worker{Consider: func(context.Context, delegation.Task) delegation.Decision {
 			return delegation.Decision{Name: standard.CommandAccept, Data: p.TaskReject{}}
 		}})

@@ -14,6 +14,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/request"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -62,6 +63,7 @@ func TestRequestRunsOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				w.Allow(systemtest.ErrorLogged)
 				jules := newRuns(0)
 				w.Add("Jules", jules)
 				a := w.Peer("peer")
@@ -176,7 +178,7 @@ func TestWithdrawnRequestRunsNever(t *testing.T) {
 // TestRequestsAreForgotten checks for how long a request without a ReplyBy is remembered.
 func TestRequestsAreForgotten(t *testing.T) {
 	const deadline = 2 * time.Minute
-	kit.InWorldOf(t, codons.Times{Deadline: deadline}, func(t *testing.T, w *kit.World) {
+	kit.InWorldWith(t, codons.Times{Deadline: deadline}, actors.Options{}, func(t *testing.T, w *kit.World) {
 		jules := newRuns(0)
 		w.Add("Jules", jules)
 		a := w.Peer("peer")
@@ -270,7 +272,7 @@ func TestRefusedRequestMayComeAgain(t *testing.T) {
 // TestRequestIDsAreBounded fills the memory of a system.
 func TestRequestIDsAreBounded(t *testing.T) {
 	const capacity = 10
-	kit.InWorldWith(t, actors.Options{RequestIDs: capacity}, func(t *testing.T, w *kit.World) {
+	kit.InWorldWith(t, codons.Times{}, actors.Options{RequestIDs: capacity}, func(t *testing.T, w *kit.World) {
 		w.Add("Jules", &kit.Worker{Perform: curious(1)})
 		a := w.Peer("peer")
 		for i := range capacity + 1 {

@@ -78,8 +78,8 @@ func TestNoRetry(t *testing.T) {
 		defer cancel()
 		_, err := w.Delegate(ctx, codons.WithRetry(codons.NoRetry()))
 		kit.WantEnd(t, err, "timed_out", p.CodeTimeout)
-		if n := len(w.Monitor.Lines()); n != 1 {
-			t.Errorf("said %q", w.Monitor.Lines())
+		if n := len(w.Lines()); n != 1 {
+			t.Errorf("said %q", w.Lines())
 		}
 	})
 }
@@ -94,9 +94,9 @@ func TestRetryToFullMailbox(t *testing.T) {
 		d := w.Start(t.Context(), codons.WithRetry(codons.Retry{First: time.Second, Jitter: -1}))
 		synctest.Wait()
 		full.Store(false)
-		w.Net.Busy.Store(true)
+		room := w.FillMailboxes()
 		time.Sleep(1500 * time.Millisecond)
-		w.Net.Busy.Store(false)
+		room()
 		if _, err := d.Wait(); err != nil {
 			t.Errorf("a busy mailbox ended the task: %v", err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -68,6 +69,7 @@ func TestRoundIsNotAnswered(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				w.Allow(systemtest.ErrorLogged)
 				w.Add("Jules", &kit.Worker{Perform: curious(1)})
 				start := time.Now()
 				got, err := w.Delegate(t.Context(), opts...)
@@ -130,7 +132,7 @@ func TestRoundCancelledWhileConsidered(t *testing.T) {
 		input := delegation.WithInput(func(context.Context, p.InformResult) (p.TaskRequest, bool) { return kit.Task(), true })
 		d := w.Start(t.Context(), input)
 		<-entered
-		a := w.Monitor.Lines()
+		a := w.Lines()
 		d.Cancel()
 		synctest.Wait()
 		close(block)
@@ -160,6 +162,7 @@ func TestRoundIsRejected(t *testing.T) {
 
 func TestRoundPanics(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Allow(systemtest.ErrorLogged)
 		w.Add("Jules", &kit.Worker{Perform: curious(1), Consider: func(_ context.Context, t delegation.Task) delegation.Decision {
 			if len(t.Previous) > 0 {
 				panic("secret")
@@ -240,7 +243,7 @@ func TestTranscripts(t *testing.T) {
 				w.Add("Jules", &c.worker)
 				c.run(t, w)
 				w.Settled(0)
-				said = w.Monitor.Lines()
+				said = w.Lines()
 				if c.name == "deadline" { // whose clock is first is open
 					said = slices.DeleteFunc(said, func(l string) bool { return l == "Jules -> Eddy: FAILURE timeout" })
 				}

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
@@ -39,13 +40,14 @@ func delegates(to ...p.AgentID) func(context.Context, delegation.Task) (p.Inform
 func requests(w *kit.World) func(to p.AgentID) []*p.Message {
 	var mu sync.Mutex
 	got := map[p.AgentID][]*p.Message{}
-	w.Net.Before = func(m *p.Message) {
+	w.Net.Intercept(func(m *p.Message) bool {
 		mu.Lock()
 		defer mu.Unlock()
 		if m.Performative() == p.ActTaskRequest {
 			got[m.Receiver()] = append(got[m.Receiver()], m)
 		}
-	}
+		return false
+	})
 	return func(to p.AgentID) []*p.Message {
 		mu.Lock()
 		defer mu.Unlock()
@@ -259,7 +261,7 @@ func TestDepthIsBounded(t *testing.T) {
 }
 
 func testDepth(t *testing.T, times codons.Times, b codons.Budget, want int64) {
-	kit.InWorldOf(t, times, func(t *testing.T, w *kit.World) {
+	kit.InWorldWith(t, times, actors.Options{}, func(t *testing.T, w *kit.World) {
 		var calls, decided atomic.Int64
 		w.Add("Loop", &kit.Worker{Perform: func(ctx context.Context, task delegation.Task) (p.InformResult, error) {
 			calls.Add(1)

@@ -18,6 +18,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -30,7 +31,7 @@ const (
 // far.
 func inTracedWorld(t *testing.T, o actors.Tracing, test func(t *testing.T, w *kit.World, stream func() []events.Event)) {
 	t.Helper()
-	kit.InWorldWith(t, actors.Options{Tracing: &o}, func(t *testing.T, w *kit.World) {
+	kit.InWorldWith(t, codons.Times{}, actors.Options{Tracing: &o}, func(t *testing.T, w *kit.World) {
 		s := w.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{lifecycle.KindBegan, lifecycle.KindEnded, lifecycle.KindResent, lifecycle.KindJobEnded}})
 		defer s.Close()
 		var all []events.Event
@@ -270,6 +271,9 @@ func TestEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTracedWorld(t, actors.Tracing{}, func(t *testing.T, w *kit.World, stream func() []events.Event) {
+				if test.by == p.CodeInternal {
+					w.Allow(systemtest.ErrorLogged)
+				}
 				w.Add("Jules", &kit.Worker{Perform: test.perform, Consider: test.decide})
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
@@ -352,7 +356,7 @@ func TestResentPublished(t *testing.T) {
 // then. The path of one that was under way when the subscription was made begins with its state at
 // that time.
 func TestPathOfASide(t *testing.T) {
-	kit.InWorldWith(t, actors.Options{}, func(t *testing.T, w *kit.World) {
+	kit.InWorldWith(t, codons.Times{}, actors.Options{}, func(t *testing.T, w *kit.World) {
 		w.Add("Jules", &kit.Worker{Perform: func(context.Context, delegation.Task) (p.InformResult, error) {
 			time.Sleep(time.Second)
 			return p.InformResult{Status: p.StatusSuccess}, nil
@@ -394,7 +398,7 @@ func TestPathOfASide(t *testing.T) {
 // A path has no step that the side did not take: it begins anew where nobody wanted the ends of
 // sides for a while.
 func TestPathAfterAPause(t *testing.T) {
-	kit.InWorldWith(t, actors.Options{}, func(t *testing.T, w *kit.World) {
+	kit.InWorldWith(t, codons.Times{}, actors.Options{}, func(t *testing.T, w *kit.World) {
 		w.Add("Jules", &slowToDecide{&kit.Worker{Perform: func(context.Context, delegation.Task) (p.InformResult, error) {
 			time.Sleep(time.Second)
 			return p.InformResult{Status: p.StatusSuccess}, nil

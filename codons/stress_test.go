@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
@@ -20,6 +21,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -135,7 +137,8 @@ func TestStress(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	for run := range runs {
 		t.Run(fmt.Sprint("seed ", seed+uint64(run)), func(t *testing.T) {
-			kit.InWorldOf(t, codons.Times{Grace: 20 * time.Millisecond}, func(t *testing.T, w *kit.World) {
+			kit.InWorldWith(t, codons.Times{Grace: 20 * time.Millisecond}, actors.Options{}, func(t *testing.T, w *kit.World) {
+				w.Allow(systemtest.ErrorLogged)
 				s := &stress{World: w, dice: &dice{Rand: rand.New(rand.NewPCG(seed, uint64(run)))}, callers: callers, runs: map[p.MessageID]int{}}
 				s.test(t)
 			})
@@ -145,7 +148,8 @@ func TestStress(t *testing.T) {
 
 func (s *stress) test(t *testing.T) {
 	begun := countBeginnings(s.World)
-	s.AllowViolations.Store(true) // but see below
+	violated := kit.Recording(&s.Events, lifecycle.KindViolation)
+	s.Allow(systemtest.Violation) // but see below
 	s.respawn()
 	s.Net.Intercept(func(*p.Message) bool { return s.upTo(50) == 0 })
 	respawned := make(chan int)
@@ -161,7 +165,7 @@ func (s *stress) test(t *testing.T) {
 	for i := range stressAgents {
 		wantRoom(s.World, p.AgentID(fmt.Sprint("Jules ", i)), stressTasks)
 	}
-	wantLawful(s.World, begun)
+	wantLawful(s.World, violated, begun)
 }
 
 // call runs all callers.
@@ -248,17 +252,17 @@ func countBeginnings(w *kit.World) func(p.ConversationID) int {
 
 // wantLawful expects everyone to have kept to the tables, save where a further round
 // reached an agent that had restarted and took it for a new task.
-func wantLawful(w *kit.World, begun func(p.ConversationID) int) {
+func wantLawful(w *kit.World, violated *events.Subscription, begun func(p.ConversationID) int) {
 	w.T.Helper()
-	if err := w.Monitor.Watch.Stop(w.T.Context()); err != nil {
+	if err := w.Monitor.Stop(w.T.Context()); err != nil {
 		w.T.Fatal(err)
 	}
-	for _, v := range w.Monitor.Violations() {
+	for _, v := range kit.Published[lifecycle.Violation](w.T, violated) {
 		if begun(v.Conversation) < 2 {
 			w.T.Errorf("%s to %s in %s: %v", v.Sender, v.Receiver, v.Conversation, v)
 		}
 	}
-	w.T.Logf("watched: %+v", w.Monitor.Watch.Counts())
+	w.T.Logf("watched: %+v", w.Monitor.Counts())
 }
 
 // roll makes one delegation of some kind and returns its end.

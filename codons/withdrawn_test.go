@@ -40,7 +40,7 @@ func (s *lateCommand) Abandoned(c *codons.Conversation, cause error) {
 func TestCommandAfterWithdrawalBeforeStart(t *testing.T) {
 	var log bytes.Buffer
 	o := actors.Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelError}))}
-	kit.InWorldWith(t, o, func(t *testing.T, w *kit.World) {
+	kit.InWorldWith(t, codons.Times{}, o, func(t *testing.T, w *kit.World) {
 		began, goOn := make(chan struct{}), make(chan struct{})
 		if err := w.Eddy.Later(func(actors.Agent) { close(began); <-goOn }); err != nil {
 			t.Fatal(err)

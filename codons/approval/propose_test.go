@@ -2,6 +2,7 @@ package approval_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,7 +22,7 @@ func TestPropose(t *testing.T) {
 				t.Errorf("%s: got %+v, %v", build, got, err)
 			}
 		}
-		if _, err := approval.Propose(t.Context(), w.Eddy, "Council", "a text"); !kit.IsCode(err, p.CodeInvalidPayload) {
+		if _, err := approval.Propose(t.Context(), w.Eddy, "Council", "a text"); !errors.Is(err, p.CodeInvalidPayload) {
 			t.Errorf("a string as proposal: %v", err)
 		}
 		w.Settled(0)

@@ -103,7 +103,7 @@ func TestQueueRemovesSteps(t *testing.T) {
 		w.Add("Person", q)
 		ctx, cancel := context.WithCancel(t.Context())
 		withdrawn := propose(ctx, w, "buy a boat")
-		if _, err := propose(t.Context(), w, "buy a bike").Wait(); !kit.IsCode(err, p.CodeBusy) {
+		if _, err := propose(t.Context(), w, "buy a bike").Wait(); !errors.Is(err, p.CodeBusy) {
 			t.Errorf("got %v", err)
 		}
 		open := q.Open()

@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/auction"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
@@ -107,7 +108,7 @@ func wantAbsent(t testing.TB, s auction.Sale, id p.AgentID, state string, code p
 	t.Helper()
 	for _, a := range s.Absent {
 		if a.Bidder == id {
-			kit.WantEnd(t, a.Err, kit.MachineState(state), code)
+			kit.WantEnd(t, a.Err, machine.State(state), code)
 			return
 		}
 	}
@@ -256,13 +257,13 @@ func TestTranscripts(t *testing.T) {
 		s, err = auction.English(t.Context(), w.Eddy, []p.AgentID{"A"}, auction.Lot{Item: "vase", Start: 20, Step: 5})
 		wantSale(t, s, err, "A", 20)
 		synctest.Wait()
-		kit.Golden(t, "english-auction", w.Monitor.Lines())
+		kit.Golden(t, "english-auction", w.Lines())
 	})
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		s, err := dutch(w, t.Context(), spawn(w, &bidder{value: 90}))
 		wantSale(t, s, err, "A", 86)
 		synctest.Wait()
-		kit.Golden(t, "dutch-auction", w.Monitor.Lines())
+		kit.Golden(t, "dutch-auction", w.Lines())
 	})
 }
 

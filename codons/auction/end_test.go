@@ -15,6 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/library"
 	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -227,13 +228,13 @@ func TestLateRejection(t *testing.T) {
 			return p.InformResult{Status: p.StatusSuccess, Summary: "paid 15"}, nil
 		}
 		ids := spawn(w, &bidder{value: 10}, b)
-		sys := w.System
-		w.Net.Before = func(m *p.Message) {
-			if m.Performative() == p.ActAcceptProposal && m.Receiver() == "B" && held != nil {
-				_ = sys.Deliver("B", m) // the answer to the latest bid, then the late one
-				_ = sys.Deliver("B", held)
+		w.Net.Set(systemtest.Fault{Act: p.ActAcceptProposal, To: "B", Left: -1, Do: func(n *systemtest.Network, m *p.Message) error {
+			if held != nil {
+				_ = n.Deliver(m) // the answer to the latest bid, then the late one
+				_ = n.Deliver(held)
 			}
-		}
+			return n.Deliver(m)
+		}})
 		s, err := auction.English(t.Context(), w.Eddy, ids, auction.Lot{Item: "vase", Start: 10, Step: 5})
 		wantSale(t, s, err, "B", 15)
 		w.Settled(0)
@@ -475,14 +476,15 @@ func TestRoundsEndWithTheAuction(t *testing.T) {
 		lot := vase()
 		lot.RoundTime, lot.EndsBy = time.Hour, time.Now().Add(time.Minute)
 		calls := 0
-		w.Net.Before = func(m *p.Message) {
+		w.Net.Intercept(func(m *p.Message) bool {
 			if m.Performative() != p.ActCFP {
-				return
+				return false
 			}
 			if calls++; !m.ReplyBy().Equal(lot.EndsBy) {
 				t.Errorf("a round ends at %v, want %v", m.ReplyBy(), lot.EndsBy)
 			}
-		}
+			return false
+		})
 		ids := spawn(w, bidder{value: 60}.never())
 		if _, err := auction.English(t.Context(), w.Eddy, ids, lot); err == nil || calls == 0 {
 			t.Errorf("%d prices were called, %v", calls, err)

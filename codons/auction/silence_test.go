@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/auction"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
@@ -128,7 +129,7 @@ func TestMisreadBidder(t *testing.T) {
 // TestAuctionWithoutAnEnd announces a lot without EndsBy. The bidder stays for the deadline of its
 // handlers.
 func TestAuctionWithoutAnEnd(t *testing.T) {
-	kit.InWorldOf(t, codons.Times{Deadline: time.Hour}, func(t *testing.T, w *kit.World) {
+	kit.InWorldWith(t, codons.Times{Deadline: time.Hour}, actors.Options{}, func(t *testing.T, w *kit.World) {
 		spawn(w, &bidder{value: 50})
 		z := w.Peer("Z")
 		start := time.Now()

@@ -12,6 +12,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/contractnet"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -83,7 +84,7 @@ func wantLoss(t testing.TB, a contractnet.Allocation, id p.AgentID, state string
 	t.Helper()
 	for _, l := range a.Lost {
 		if l.Bidder == id {
-			kit.WantEnd(t, l.Err, kit.MachineState(state), code)
+			kit.WantEnd(t, l.Err, machine.State(state), code)
 			return
 		}
 	}
@@ -121,7 +122,7 @@ func TestTranscript(t *testing.T) {
 		}
 		wantLoss(t, b, "A", "rejected", p.CodeRejected)
 		synctest.Wait()
-		kit.Golden(t, "contract-net", w.Monitor.Lines())
+		kit.Golden(t, "contract-net", w.Lines())
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/contractnet"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -22,6 +23,7 @@ func failing(context.Context, contractnet.Awarded) (p.InformResult, error) {
 // TestReserve awards the bids in reserve in the order of their costs, until one delivers.
 func TestReserve(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Allow(systemtest.ErrorLogged)
 		ids := spawn(w,
 			&bidder{cost: 1, perform: failing},
 			&bidder{cost: 4},
@@ -96,6 +98,7 @@ func TestInvalidDecisions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				w.Allow(systemtest.ErrorLogged)
 				a, err := call(w, t.Context(), spawn(w, &bidder{cost: 1}, &bidder{cost: 2}), contractnet.WithDecision(decide))
 				if err == nil || errors.Is(err, contractnet.ErrNoAward) {
 					t.Errorf("got %v", err)
@@ -392,7 +395,7 @@ func TestTimesOfACall(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
 				start, award := time.Now(), time.Time{}
 				var resultBy time.Time
-				w.Net.Before = func(m *p.Message) {
+				w.Net.Intercept(func(m *p.Message) bool {
 					switch m.Performative() { //nolint:exhaustive // the peer sends only these
 					case p.ActCFP:
 						call, err := p.PayloadAs[contractnet.Call](m)
@@ -403,7 +406,8 @@ func TestTimesOfACall(t *testing.T) {
 					case p.ActAcceptProposal:
 						award = m.ReplyBy()
 					}
-				}
+					return false
+				})
 				ctx, cancel := context.WithTimeout(t.Context(), c.ctx)
 				defer cancel()
 				ids := spawn(w, &bidder{cost: 1})

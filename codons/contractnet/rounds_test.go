@@ -74,7 +74,7 @@ func TestRoundsTranscript(t *testing.T) {
 			t.Errorf("%d rounds", rounds)
 		}
 		synctest.Wait()
-		kit.Golden(t, "iterated-contract-net", w.Monitor.Lines())
+		kit.Golden(t, "iterated-contract-net", w.Lines())
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
@@ -40,7 +41,7 @@ func TestDeadline(t *testing.T) {
 		})
 	})
 	t.Run("handler ignores the deadline", func(t *testing.T) {
-		kit.InWorldOf(t, codons.Times{Grace: time.Second}, func(t *testing.T, w *kit.World) {
+		kit.InWorldWith(t, codons.Times{Grace: time.Second}, actors.Options{}, func(t *testing.T, w *kit.World) {
 			release := make(chan struct{})
 			w.Add("Jules", &kit.Worker{Max: 1, Perform: func(context.Context, delegation.Task) (p.InformResult, error) {
 				<-release
@@ -80,7 +81,7 @@ func TestDeadline(t *testing.T) {
 		})
 	})
 	t.Run("deadline of the worker", func(t *testing.T) {
-		kit.InWorldOf(t, codons.Times{Deadline: time.Second}, func(t *testing.T, w *kit.World) {
+		kit.InWorldWith(t, codons.Times{Deadline: time.Second}, actors.Options{}, func(t *testing.T, w *kit.World) {
 			w.Add("Jules", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
 			a := w.Peer("peer")
 			a.Send(p.Envelope{Receiver: "Jules", Payload: kit.Task()})

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
@@ -78,7 +79,7 @@ func TestDeclineWithoutAnswer(t *testing.T) {
 		ready, cause := make(chan struct{}), make(chan error, 1)
 		close(ready)
 		w.Add("Jules", asking(ready, cause))
-		w.Net.Lose(p.ActCancel, 1000)
+		w.Net.Lose(p.ActCancel, -1)
 		start := time.Now()
 		d := w.Start(t.Context(), codons.WithGrace(time.Second))
 		if got, err := d.Wait(); err != nil || got.RequestForUser() != "branch" || d.Unserved() != nil {
@@ -124,7 +125,7 @@ func TestWorkerDeadlineBetweenRounds(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			kit.InWorldOf(t, codons.Times{Deadline: time.Second}, func(t *testing.T, w *kit.World) {
+			kit.InWorldWith(t, codons.Times{Deadline: time.Second}, actors.Options{}, func(t *testing.T, w *kit.World) {
 				w.Add("Jules", worker)
 				a := w.Peer("peer")
 				request := a.Send(p.Envelope{Receiver: "Jules", Payload: kit.Task()})
@@ -147,7 +148,7 @@ func TestWorkerDeadlineBetweenRounds(t *testing.T) {
 // TestAnswerRenewsTheDeadline has the request of a further round give the waiting handler more
 // time.
 func TestAnswerRenewsTheDeadline(t *testing.T) {
-	kit.InWorldOf(t, codons.Times{Deadline: 10 * time.Second}, func(t *testing.T, w *kit.World) {
+	kit.InWorldWith(t, codons.Times{Deadline: 10 * time.Second}, actors.Options{}, func(t *testing.T, w *kit.World) {
 		deadlines := make(chan time.Duration, 2)
 		start := time.Now()
 		w.Add("Jules", &kit.Worker{Perform: func(ctx context.Context, task delegation.Task) (p.InformResult, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -72,7 +73,7 @@ func TestDelegateDecisions(t *testing.T) {
 				w.Add("Jules", &kit.Worker{Max: 1, Consider: func(context.Context, delegation.Task) delegation.Decision { return c.decision }})
 				for range 2 { // the second gets the slot that the first has released
 					_, err := w.Delegate(t.Context())
-					kit.WantEnd(t, err, kit.MachineState(c.state), c.code)
+					kit.WantEnd(t, err, machine.State(c.state), c.code)
 				}
 				w.Settled(0)
 			})
@@ -107,7 +108,7 @@ func TestInvalidOpenings(t *testing.T) {
 		if _, err := discovery.Whisper(ctx, w.Eddy, "", p.QueryCapabilities{Type: p.QuerySummary}); !errors.Is(err, p.CodeInvalidPayload) {
 			t.Errorf("a whisper without a receiver: %v", err)
 		}
-		if sent := w.Monitor.Lines(); len(sent) != 0 {
+		if sent := w.Lines(); len(sent) != 0 {
 			t.Errorf("sent %q", sent)
 		}
 	})
@@ -192,8 +193,8 @@ func TestDelegateToTheSameAgent(t *testing.T) {
 		if err != nil || got.Status != p.StatusSuccess {
 			t.Errorf("got %+v, %v", got, err)
 		}
-		if got := w.Monitor.Count("Eddy -> EDDY: TASK_REQUEST"); got != 1 {
-			t.Errorf("%d requests: %q", got, w.Monitor.Lines())
+		if got := w.Count("Eddy -> EDDY: TASK_REQUEST"); got != 1 {
+			t.Errorf("%d requests: %q", got, w.Lines())
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		w.Add("Jules", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})

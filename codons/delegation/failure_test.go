@@ -14,15 +14,18 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
+	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/standard"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
 func TestPanicInConsiderTask(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Allow(systemtest.ErrorLogged)
 		panics := true
 		w.Add("Jules", &kit.Worker{Max: 1, Consider: func(context.Context, delegation.Task) delegation.Decision {
 			if panics {
@@ -79,6 +82,7 @@ func TestFailureOfPerformTask(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				w.Allow(systemtest.ErrorLogged)
 				w.Add("Jules", &kit.Worker{Perform: c.perform, Max: 1})
 				restarts := kit.Recording(&w.Events, events.KindSupervisionDecided)
 				failed := kit.Recording(&w.Events, lifecycle.KindJobFailed)
@@ -112,7 +116,7 @@ func TestFailureOfPerformTask(t *testing.T) {
 func TestErrorOfAJobIsLoggedAndPublished(t *testing.T) {
 	var log bytes.Buffer
 	o := actors.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
-	kit.InWorldWith(t, o, func(t *testing.T, w *kit.World) {
+	kit.InWorldWith(t, codons.Times{}, o, func(t *testing.T, w *kit.World) {
 		failed := w.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{lifecycle.KindJobFailed}})
 		defer failed.Close()
 		w.Add("Jules", &kit.Worker{Perform: func(context.Context, delegation.Task) (p.InformResult, error) {
@@ -141,7 +145,7 @@ func TestErrorOfAJobIsLoggedAndPublished(t *testing.T) {
 func TestRefusalOfAJobIsNoFailure(t *testing.T) {
 	var log bytes.Buffer
 	o := actors.Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
-	kit.InWorldWith(t, o, func(t *testing.T, w *kit.World) {
+	kit.InWorldWith(t, codons.Times{}, o, func(t *testing.T, w *kit.World) {
 		failed := kit.Recording(&w.Events, lifecycle.KindJobFailed)
 		w.Add("Jules", &kit.Worker{Perform: func(context.Context, delegation.Task) (p.InformResult, error) {
 			return p.InformResult{}, &p.Refusal{Code: p.CodeIncapable, Text: "not on Fridays"}
@@ -183,6 +187,7 @@ func TestInvalidResultNamesTheField(t *testing.T) {
 
 func TestPanicInWithAccepted(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Allow(systemtest.ErrorLogged)
 		w.Add("Jules", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
 		start := time.Now()
 		_, err := w.Delegate(t.Context(), delegation.WithAccepted(func(p.TaskAccept) { panic("oops") }))

@@ -55,7 +55,7 @@ func TestHandlerContinuesWithTheAnswer(t *testing.T) {
 		if err != nil || got.Summary != "of branch, of file" || considered != 1 {
 			t.Errorf("got %+v, %v, considered %d times", got, err, considered)
 		}
-		kit.Golden(t, "need input", w.Monitor.Lines())
+		kit.Golden(t, "need input", w.Lines())
 		w.Settled(0)
 	})
 }
@@ -129,7 +129,7 @@ func TestNeedInputIsNotAnswered(t *testing.T) {
 // returns.
 func TestHandlerIgnoresTheCancelOfItsQuestion(t *testing.T) {
 	const grace = 3 * time.Second
-	kit.InWorldOf(t, codons.Times{Grace: grace}, func(t *testing.T, w *kit.World) {
+	kit.InWorldWith(t, codons.Times{Grace: grace}, actors.Options{}, func(t *testing.T, w *kit.World) {
 		w.Add("Jules", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
 			_, err := t.NeedInput(ctx, "branch")
 			time.Sleep(time.Minute) // although ctx has ended
@@ -309,7 +309,7 @@ func (d *heldDispatcher) hold(held bool) {
 // it. The answer is not sent: the worker would reject it.
 func TestAnswerAfterTheDeadline(t *testing.T) {
 	d := &heldDispatcher{}
-	kit.InWorldWith(t, actors.Options{Dispatcher: d}, func(t *testing.T, w *kit.World) {
+	kit.InWorldWith(t, codons.Times{}, actors.Options{Dispatcher: d}, func(t *testing.T, w *kit.World) {
 		w.Add("Jules", &kit.Worker{Perform: askFor("branch")})
 		requests := countActs(w, p.ActTaskRequest)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -37,7 +37,7 @@ func TestRefusedCopy(t *testing.T) {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
 			performed := 0
 			w.Add("Jules", slowWorker(&performed))
-			w.Net.RefuseRepeats(p.ActTaskRequest, lost)
+			w.RefuseRepeats(p.ActTaskRequest, lost)
 			if _, err := w.Delegate(t.Context(), soon); err != nil || performed != 1 || w.Counts().Refused == 0 {
 				t.Errorf("%s lost: got %v, performed %d times, %d refusals", lost, err, performed, w.Counts().Refused)
 			}

@@ -257,7 +257,7 @@ func TestDelegateToAnyWithRefusedCopy(t *testing.T) {
 				},
 			})
 		}
-		w.Net.RefuseRepeats(p.ActTaskRequest)
+		w.RefuseRepeats(p.ActTaskRequest)
 		found, err := discovery.DelegateToAny(t.Context(), w.Eddy, []p.AgentID{"First", "Second"}, kit.Task(),
 			codons.WithRetry(codons.Retry{First: 300 * time.Millisecond}))
 		if err != nil || found.Agent != "First" || len(found.Earlier) != 0 {

@@ -2,6 +2,7 @@ package discovery_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/query"
 	"github.com/ribosome-agents/ribosome/codons/request"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -91,7 +93,7 @@ func wantAll(t *testing.T, errs map[string]error, want func(error) bool) {
 	}
 }
 
-func isHandshakeRequired(err error) bool { return kit.IsCode(err, p.CodeHandshakeRequired) }
+func isHandshakeRequired(err error) bool { return errors.Is(err, p.CodeHandshakeRequired) }
 
 func isNil(err error) bool { return err == nil }
 
@@ -128,6 +130,7 @@ func TestHandshake(t *testing.T) {
 // TestHandshakeAfterRestart has the agent fail: its new value requires handshakes, too.
 func TestHandshakeAfterRestart(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Allow(systemtest.ErrorLogged)
 		r := w.Add("Reserved", newReserved())
 		wantAll(t, askAll(t.Context(), w.Eddy), isHandshakeRequired)
 		_ = r.Do(t.Context(), func(actors.Agent) { panic("oops") })
@@ -177,6 +180,7 @@ func TestHandshakeIsForgotten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				w.Allow(systemtest.ErrorLogged)
 				r := newReserved()
 				self := w.Add("Reserved", r)
 				if _, err := discovery.Handshake(t.Context(), w.Add("Eliza", kit.Plain{}), "Reserved"); err != nil {
@@ -204,7 +208,7 @@ func TestFailedHandshake(t *testing.T) {
 		if w.Eddy.Knows("Host") || self.Knows("Eddy") {
 			t.Error("a handshake that was withdrawn counts")
 		}
-		if _, err := discovery.Handshake(t.Context(), w.Eddy, "Nobody"); !kit.IsCode(err, p.CodeUnknownAgent) || w.Eddy.Knows("Nobody") {
+		if _, err := discovery.Handshake(t.Context(), w.Eddy, "Nobody"); !errors.Is(err, p.CodeUnknownAgent) || w.Eddy.Knows("Nobody") {
 			t.Errorf("got %v", err)
 		}
 		w.Settled(0)
@@ -269,8 +273,8 @@ func (guardedReceiver) RequiresHandshake() bool { return true }
 // Messages to a Receive are guarded, except replies to the agent's own requests.
 func TestReceiveIsGuarded(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.AllowViolations.Store(true)
-		r := &kit.Peer{T: t, Got: make(chan *p.Message, 16)}
+		w.Allow(systemtest.Violation)
+		r := &kit.Peer{Peer: systemtest.NewPeer(t)}
 		r.Self = w.Add("Guarded", guardedReceiver{r})
 		a := w.Peer("peer")
 		before := w.Counts()
@@ -365,6 +369,7 @@ func TestPeerAsksDuringTheHandshake(t *testing.T) {
 // A handshake remains valid when the agent that requires it restarts.
 func TestHandshakeSurvivesARestart(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Allow(systemtest.ErrorLogged)
 		r := newReserved()
 		r.Worker.Consider = func(context.Context, delegation.Task) delegation.Decision { panic("oh") }
 		self := w.Add("Reserved", r)

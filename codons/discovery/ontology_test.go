@@ -2,6 +2,7 @@ package discovery_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -52,10 +53,10 @@ func TestUnknownOntology(t *testing.T) {
 				t.Errorf("got the text %q", text)
 			}
 		}
-		if _, err := query.If(ctx, w.Eddy, "Jules", "x", other); !kit.IsCode(err, p.CodeUnknownOntology) {
+		if _, err := query.If(ctx, w.Eddy, "Jules", "x", other); !errors.Is(err, p.CodeUnknownOntology) {
 			t.Errorf("query-if: %v", err)
 		}
-		if _, err := query.Ref[int](ctx, w.Eddy, "Jules", "x", other); !kit.IsCode(err, p.CodeUnknownOntology) {
+		if _, err := query.Ref[int](ctx, w.Eddy, "Jules", "x", other); !errors.Is(err, p.CodeUnknownOntology) {
 			t.Errorf("query-ref: %v", err)
 		}
 		if _, err := delegation.Delegate(ctx, w.Eddy, "Anyone", kit.Task(), other); err != nil {
@@ -140,7 +141,7 @@ func TestOntologyGuardFollowsAnnounce(t *testing.T) {
 		for _, known := range []string{"ex:weather", "ex:music"} {
 			jules.Announce(p.Capabilities{Ontologies: []string{known}})
 			_, err := w.Delegate(t.Context(), codons.WithOntology("ex:weather"))
-			if kit.IsCode(err, p.CodeUnknownOntology) != (known != "ex:weather") {
+			if errors.Is(err, p.CodeUnknownOntology) != (known != "ex:weather") {
 				t.Errorf("knowing %s: got %v", known, err)
 			}
 		}

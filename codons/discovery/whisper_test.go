@@ -145,17 +145,18 @@ func TestWhisperIsCancelled(t *testing.T) {
 		self := w.Add("Blocked", &blocked{block})
 		_ = self.Later(func(actors.Agent) { <-block })
 		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(time.Second, func() { cancel(kit.ErrCause) })
+		home := errors.New("the user went home")
+		time.AfterFunc(time.Second, func() { cancel(home) })
 		start := time.Now()
 		got, err := discovery.WhisperAll(ctx, w.Eddy, []p.AgentID{"Blocked", "Jules"}, kit.Summary)
 		kit.WantElapsed(t, start, time.Second)
-		if len(got) != 1 || !errors.Is(err, context.Canceled) || !errors.Is(err, kit.ErrCause) {
+		if len(got) != 1 || !errors.Is(err, context.Canceled) || !errors.Is(err, home) {
 			t.Errorf("got %v, %v", got, err)
 		}
 		close(block)
 		w.Settled(0)
-		if n := w.Monitor.Count("Blocked -> Eddy: REFUSE"); n > 1 {
-			t.Errorf("%q", w.Monitor.Lines())
+		if n := w.Count("Blocked -> Eddy: REFUSE"); n > 1 {
+			t.Errorf("%q", w.Lines())
 		}
 	})
 }
@@ -194,7 +195,7 @@ func TestWhisperEndsWhenItsPartyStops(t *testing.T) {
 
 // More agents than the asker's mailbox has room for are asked in turn.
 func TestWhisperAllOfManyAgents(t *testing.T) {
-	kit.InWorldWith(t, actors.Options{Capacity: 600}, func(t *testing.T, w *kit.World) {
+	kit.InWorldWith(t, codons.Times{}, actors.Options{Capacity: 600}, func(t *testing.T, w *kit.World) {
 		var ids []p.AgentID
 		for i := range 3000 {
 			ids = append(ids, p.AgentID(fmt.Sprint("a", i)))

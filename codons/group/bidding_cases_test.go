@@ -17,11 +17,13 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/standard"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
 func (b bidding) testTurnedDown(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Allow(systemtest.ErrorLogged)
 		answering := func(err error) bidderFuncs {
 			return bidderFuncs{Strength: 1, Consider: func(context.Context) error { return err }}
 		}
@@ -220,6 +222,7 @@ func (b bidding) testWorkFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				w.Allow(systemtest.ErrorLogged)
 				var other atomic.Bool
 				r := b.run(w, b.spawn(w, bidderFuncs{Strength: 9, Perform: c.perform}, bidderFuncs{Strength: 4, Perform: func(context.Context) (p.InformResult, error) {
 					other.Store(true)
@@ -327,7 +330,7 @@ func (b bidding) testRefusedCopies(t *testing.T) {
 			continue
 		}
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
-			w.Net.RefuseRepeats(act, p.ActAgree)
+			w.RefuseRepeats(act, p.ActAgree)
 			performed := atomic.Int32{}
 			slow := func(strength int) bidderFuncs {
 				return bidderFuncs{

@@ -14,8 +14,10 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/mediation"
 	"github.com/ribosome-agents/ribosome/codons/request"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -47,7 +49,7 @@ func transcript(w *kit.World, agents ...string) []string {
 	var lines []string
 	for i, a := range agents {
 		for _, b := range agents[i+1:] {
-			for _, l := range w.Monitor.Lines() {
+			for _, l := range w.Lines() {
 				if strings.HasPrefix(l, a+" -> "+b+":") || strings.HasPrefix(l, b+" -> "+a+":") {
 					lines = append(lines, l)
 				}
@@ -98,6 +100,7 @@ func TestBrokerTranscript(t *testing.T) {
 
 func TestBrokerAsksAll(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Allow(systemtest.ErrorLogged)
 		w.Add("Ada", succeeding("done by Ada"))
 		w.Add("Busy", rejecting())
 		w.Add("Bad", &kit.Worker{Perform: func(context.Context, delegation.Task) (p.InformResult, error) { panic("oh") }})
@@ -209,11 +212,12 @@ func TestBrokerRefusesOrFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				w.Allow(systemtest.ErrorLogged)
 				w.Add("Jules", &kit.Worker{})
 				w.Add("Busy", rejecting())
 				w.Add("Broker", c.broker)
 				_, err := mediation.AskThrough(t.Context(), w.Eddy, "Broker", mediation.Proxy{Capabilities: []string{c.want}, Task: kit.Task()})
-				kit.WantEnd(t, err, kit.MachineState(c.state), c.code)
+				kit.WantEnd(t, err, machine.State(c.state), c.code)
 				w.Settled(0)
 			})
 		})
@@ -273,8 +277,8 @@ func TestBrokerIsCancelled(t *testing.T) {
 		_, err = b.Wait()
 		kit.WantEnd(t, err, "cancelled", p.CodeCanceled)
 		kit.WantElapsed(t, start, 2*time.Second)
-		if n := w.Monitor.Count("Broker -> Ada: CANCEL"); n != 1 {
-			t.Errorf("%d CANCELs: %q", n, w.Monitor.Lines())
+		if n := w.Count("Broker -> Ada: CANCEL"); n != 1 {
+			t.Errorf("%d CANCELs: %q", n, w.Lines())
 		}
 		w.Settled(0)
 	})
@@ -297,7 +301,7 @@ func TestBrokerIsCancelledBeforeItAsks(t *testing.T) {
 		cancel()
 		_, err = b.Wait()
 		kit.WantEnd(t, err, "cancelled", p.CodeCanceled)
-		if n := w.Monitor.Count("Broker -> Jules: TASK_REQUEST"); n != 0 {
+		if n := w.Count("Broker -> Jules: TASK_REQUEST"); n != 0 {
 			t.Error("the broker asked an agent after CANCEL")
 		}
 		w.Settled(0)
@@ -325,11 +329,11 @@ func TestBrokerCompletesInSpiteOfCancel(t *testing.T) {
 }
 
 func TestBrokeringSurvivesLosses(t *testing.T) {
-	for _, act := range []p.Performative{p.ActProxy, p.ActAgree, p.ActStatusUpdate, p.ActInform, p.ActTaskRequest, p.ActInformResult} {
+	for act, times := range map[p.Performative]int{p.ActProxy: 2, p.ActAgree: 1, p.ActStatusUpdate: 2, p.ActInform: 2, p.ActTaskRequest: 2, p.ActInformResult: 2} {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
 			w.Add("Jules", succeeding("done"))
 			w.Add("Broker", brokerOf("Jules"))
-			w.Net.Lose(act, 2)
+			w.Net.Lose(act, times)
 			replies, err := mediation.AskThrough(t.Context(), w.Eddy, "Broker", debugging(""))
 			if err != nil {
 				t.Fatalf("%s: %v", act, err)

@@ -7,18 +7,21 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/mediation"
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -66,6 +69,7 @@ type scenario struct {
 	*choices
 	faults  int // how many things may still go wrong
 	stops   bool
+	mu      sync.Mutex
 	waiting []*p.Message
 	sorted  int                                       // how many of them are in order
 	ends    map[string]map[machine.Role]machine.State // by protocol
@@ -91,6 +95,8 @@ func newScenario(w *kit.World, n int, c *choices, faults int, stops bool) *scena
 	w.Add(s.id("Jules"), succeeding("done"))
 	w.Add(s.id("Broker"), &mediation.Broker{})
 	w.Net.Intercept(func(m *p.Message) bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		if m.Performative() != p.ActStatusUpdate { // nothing depends on those
 			s.waiting = append(s.waiting, m)
 		}
@@ -127,16 +133,16 @@ var cast = []string{"Eddy", "Broker", "Jules", "Receiver"}
 // the same time is always the same.
 func (s *scenario) queue() []*p.Message {
 	synctest.Wait()
-	s.Net.Mu.Lock()
-	defer s.Net.Mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	slices.SortStableFunc(s.waiting[s.sorted:], func(a, b *p.Message) int { return cmp.Compare(kit.Line(a, false), kit.Line(b, false)) })
 	s.sorted = len(s.waiting)
 	return slices.Clone(s.waiting)
 }
 
 func (s *scenario) take(m *p.Message) {
-	s.Net.Mu.Lock()
-	defer s.Net.Mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if i := slices.Index(s.waiting, m); i >= 0 {
 		s.waiting = slices.Delete(s.waiting, i, i+1)
 		if i < s.sorted {
@@ -296,7 +302,7 @@ func TestRecruitingInterleavings(t *testing.T) {
 			continue // thousands of courses
 		}
 		t.Run(c.name, func(t *testing.T) {
-			kit.InWorldWith(t, actors.Options{Stamper: &counted{}}, func(t *testing.T, w *kit.World) {
+			kit.InWorldWith(t, codons.Times{}, actors.Options{Stamper: &counted{}}, func(t *testing.T, w *kit.World) {
 				courses := allCourses(t, w, c.to, c.faults, c.stops)
 				t.Log(courses, "courses")
 			})
@@ -306,7 +312,9 @@ func TestRecruitingInterleavings(t *testing.T) {
 
 // allCourses runs every sequence until one fails, and returns their number.
 func allCourses(t *testing.T, w *kit.World, to string, faults int, stops bool) int {
-	w.AllowViolations.Store(stops) // the runtime speaks in their place
+	if stops {
+		w.Allow(systemtest.Violation) // the runtime speaks in their place
+	}
 	steps := kit.Recording(&w.Events, lifecycle.KindTransition)
 	courses := 0
 	for ch := (&choices{}); courses == 0 || ch.next(); courses++ {

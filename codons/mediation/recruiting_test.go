@@ -17,6 +17,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/mediation"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -43,6 +44,7 @@ func TestRecruit(t *testing.T) {
 
 func TestRecruitForAnotherReceiver(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Allow(systemtest.ErrorLogged)
 		third := &receiver{}
 		w.Add("Receiver", third)
 		w.Add("Ada", succeeding("by Ada"))
@@ -151,9 +153,8 @@ func TestReceiverIsBusy(t *testing.T) {
 		w.Add("Jules", succeeding("done"))
 		w.Add("Broker", brokerOf("Jules"))
 		start := time.Now()
-		w.Net.Full = func(m *p.Message) bool {
-			return m.Performative() == p.ActInformResult && m.Receiver() == "Receiver" && time.Since(start) < 15*time.Second
-		}
+		full := w.Net.Set(systemtest.Fault{Name: "a full mailbox", To: "Receiver", Act: p.ActInformResult, Left: -1, Do: systemtest.Refused(p.CodeBusy)})
+		time.AfterFunc(15*time.Second, full)
 		if _, err := mediation.Recruit(t.Context(), w.Eddy, "Broker", toReceiver("")); err != nil {
 			t.Error(err)
 		}
@@ -165,13 +166,13 @@ func TestReceiverIsBusy(t *testing.T) {
 }
 
 func TestDeliverySurvivesLosses(t *testing.T) {
-	for _, act := range []p.Performative{p.ActInformResult, p.ActConfirm, p.ActInform, p.ActAgree, p.ActProxy, p.ActTaskRequest} {
+	for act, times := range map[p.Performative]int{p.ActInformResult: 2, p.ActConfirm: 2, p.ActInform: 2, p.ActAgree: 1, p.ActProxy: 2, p.ActTaskRequest: 2} {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
 			third := &receiver{}
 			w.Add("Receiver", third)
 			w.Add("Jules", succeeding("done"))
 			w.Add("Broker", brokerOf("Jules"))
-			w.Net.Lose(act, 2)
+			w.Net.Lose(act, times)
 			if _, err := mediation.Recruit(t.Context(), w.Eddy, "Broker", toReceiver("")); err != nil {
 				t.Errorf("%s: %v", act, err)
 			}
@@ -283,8 +284,8 @@ func TestDeliveryAfterCancel(t *testing.T) {
 		if len(got.Deliveries) != 0 || !errors.Is(err, p.CodeCanceled) {
 			t.Errorf("got %+v, %v", got, err)
 		}
-		if n := w.Monitor.Count("Eddy -> Jules: DISCONFIRM"); n != 1 {
-			t.Errorf("%d denials: %q", n, w.Monitor.Lines())
+		if n := w.Count("Eddy -> Jules: DISCONFIRM"); n != 1 {
+			t.Errorf("%d denials: %q", n, w.Lines())
 		}
 		w.Settled(0)
 	})
@@ -474,7 +475,7 @@ func TestRecruiterStopsBetweenDeliveries(t *testing.T) {
 // agent has stopped.
 func stoppedRecruit(r mediation.Recruitment, id p.AgentID) bool {
 	return slices.ContainsFunc(r.Recruits, func(reply mediation.ProxyReply) bool {
-		return reply.Agent == id && !reply.Delivered && kit.IsCode(reply.Err(), p.CodeStopped)
+		return reply.Agent == id && !reply.Delivered && errors.Is(reply.Err(), p.CodeStopped)
 	})
 }
 
@@ -499,14 +500,14 @@ func TestLimitsOfAProxy(t *testing.T) {
 		for i := range codons.MaxChildren + 1 {
 			q.Agents = append(q.Agents, p.AgentID(fmt.Sprint(i)))
 		}
-		if _, err := mediation.Recruit(t.Context(), w.Eddy, "Broker", q); !kit.IsCode(err, p.CodeInvalidPayload) {
+		if _, err := mediation.Recruit(t.Context(), w.Eddy, "Broker", q); !errors.Is(err, p.CodeInvalidPayload) {
 			t.Errorf("got %v", err)
 		}
 		q.Agents = q.Agents[1:]
 		_, err := mediation.Recruit(t.Context(), w.Eddy, "Broker", q)
 		kit.WantEnd(t, err, "failed", p.CodeNoMatch)
 		q.Ticket, q.Receiver = strings.Repeat("x", p.MaxIDLength+1), "Receiver"
-		if _, err := mediation.Recruit(t.Context(), w.Eddy, "Broker", q); !kit.IsCode(err, p.CodeInvalidPayload) {
+		if _, err := mediation.Recruit(t.Context(), w.Eddy, "Broker", q); !errors.Is(err, p.CodeInvalidPayload) {
 			t.Errorf("got %v", err)
 		}
 	})

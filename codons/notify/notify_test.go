@@ -12,6 +12,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/notify"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -64,7 +65,7 @@ func TestNotify(t *testing.T) {
 		if n := len(kit.Published[lifecycle.Began](t, lifetimes)); n != 4 {
 			t.Errorf("%d sides of two notices have begun", n)
 		}
-		kit.Golden(t, "notify", w.Monitor.Lines())
+		kit.Golden(t, "notify", w.Lines())
 	})
 }
 
@@ -82,11 +83,11 @@ func TestErrorsOfNotify(t *testing.T) {
 			t.Errorf("no receiver: %v", err)
 		}
 		dead := w.Counts().DeadLetters
-		w.Net.Busy.Store(true)
+		room := w.FillMailboxes()
 		if err := notify.Notify(w.Eddy, "Reader", news{Text: "x"}); !errors.Is(err, p.CodeBusy) {
 			t.Errorf("a full mailbox: %v", err)
 		}
-		w.Net.Busy.Store(false)
+		room()
 		if err := notify.Notify(w.Eddy, "NoHandler", news{Text: "x"}); err != nil { // the agent has no Handler
 			t.Error(err)
 		}
@@ -150,6 +151,7 @@ func TestInformThatIsNoNotice(t *testing.T) {
 // A panic of the handler restarts the agent.
 func TestHandlerPanics(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Allow(systemtest.ErrorLogged)
 		first := true
 		r := &reader{then: func(notify.Notice) {
 			if first {

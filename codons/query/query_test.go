@@ -3,6 +3,7 @@ package query_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
@@ -51,7 +52,7 @@ func TestIf(t *testing.T) {
 		}
 		_, err := query.If(t.Context(), w.Eddy, "Oracle", "rain?")
 		kit.WantEnd(t, err, "not_understood", p.CodeInvalidPayload)
-		if _, err := query.If(t.Context(), w.Eddy, "Oracle", nil); !kit.IsCode(err, p.CodeInvalidPayload) {
+		if _, err := query.If(t.Context(), w.Eddy, "Oracle", nil); !errors.Is(err, p.CodeInvalidPayload) {
 			t.Errorf("no condition: %v", err)
 		}
 		w.Settled(0)
@@ -89,7 +90,7 @@ func TestRef(t *testing.T) {
 		}
 		_, err := query.Ref[string](t.Context(), w.Eddy, "Oracle", "station")
 		kit.WantEnd(t, err, "answered", p.CodeInvalidPayload)
-		if _, err := query.Ref[string](t.Context(), w.Eddy, "Oracle", ""); !kit.IsCode(err, p.CodeInvalidPayload) {
+		if _, err := query.Ref[string](t.Context(), w.Eddy, "Oracle", ""); !errors.Is(err, p.CodeInvalidPayload) {
 			t.Errorf("no reference: %v", err)
 		}
 		w.Settled(0)

@@ -9,7 +9,9 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/request"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -28,7 +30,7 @@ func TestRequestIsAnswered(t *testing.T) {
 		if err != nil || got.Price != 3 {
 			t.Errorf("got %+v, %v", got, err)
 		}
-		kit.Golden(t, "request", w.Monitor.Lines())
+		kit.Golden(t, "request", w.Lines())
 		w.Settled(0)
 	})
 }
@@ -55,9 +57,10 @@ func TestRequestIsTurnedDown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				w.Allow(systemtest.ErrorLogged)
 				w.Add("Shop", &kit.RequestHandler{Handle: c.handle})
 				_, err := request.Request[kit.Bill](t.Context(), w.Eddy, "Shop", kit.Order{Item: "tea"})
-				kit.WantEnd(t, err, kit.MachineState(c.state), c.code)
+				kit.WantEnd(t, err, machine.State(c.state), c.code)
 				w.Settled(0)
 			})
 		})
@@ -127,14 +130,14 @@ func TestRequestIsAnsweredDespiteCancel(t *testing.T) {
 }
 
 func TestRequestSurvivesLostMessages(t *testing.T) {
-	for _, act := range []p.Performative{p.ActRequest, p.ActAgree, p.ActInform} {
+	for act, times := range map[p.Performative]int{p.ActRequest: 2, p.ActAgree: 1, p.ActInform: 2} {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
 			calls := 0
 			w.Add("Shop", &kit.RequestHandler{Handle: func(_ context.Context, r request.Requested) (any, error) {
 				calls++
 				return kit.Bill{Price: 3}, r.Agree()
 			}})
-			w.Net.Lose(act, 2)
+			w.Net.Lose(act, times)
 			got, err := request.Request[kit.Bill](t.Context(), w.Eddy, "Shop", kit.Order{Item: "tea"}, codons.WithRetry(codons.Retry{First: time.Second}))
 			if err != nil || got.Price != 3 || calls != 1 {
 				t.Errorf("%s: got %+v, %v after %d calls", act, got, err, calls)

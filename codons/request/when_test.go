@@ -95,7 +95,7 @@ func TestWhenAlwaysAgrees(t *testing.T) {
 				t.Errorf("%s: got %v", text, r)
 			}
 		}
-		if _, err := request.AskWhen[kit.Bill](t.Context(), w.Eddy, "Gardener", request.When{Action: p.ContentOf("dig")}); !kit.IsCode(err, p.CodeInvalidPayload) {
+		if _, err := request.AskWhen[kit.Bill](t.Context(), w.Eddy, "Gardener", request.When{Action: p.ContentOf("dig")}); !errors.Is(err, p.CodeInvalidPayload) {
 			t.Errorf("without a condition: %v", err)
 		}
 	})

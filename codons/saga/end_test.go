@@ -13,9 +13,11 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/saga"
 	"github.com/ribosome-agents/ribosome/codons/scatter"
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -81,6 +83,7 @@ func TestReceiptAfterUndo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				w.Allow(systemtest.ErrorLogged)
 				var d deeds
 				w.Add("Hotel", &kit.Worker{Perform: func(_ context.Context, t delegation.Task) (p.InformResult, error) {
 					if t.Description == "cancel" {
@@ -110,7 +113,7 @@ func TestReceiptAfterUndo(t *testing.T) {
 				synctest.Wait()
 				task.Cancel()
 				_, err := task.Wait()
-				kit.WantEnd(t, err, kit.MachineState(c.state), c.code)
+				kit.WantEnd(t, err, machine.State(c.state), c.code)
 				if c.code == p.CodeStillRunning {
 					time.Sleep(c.undoing)
 					synctest.Wait()
@@ -125,6 +128,7 @@ func TestReceiptAfterUndo(t *testing.T) {
 // TestJournalPanics has Journal panic, and Do and Unknown in turn.
 func TestJournalPanics(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Allow(systemtest.ErrorLogged)
 		var d deeds
 		saga := saga.Saga{Steps: []saga.Step{d.step("a"), d.step("b")}, Journal: func(_ context.Context, r codons.Record) error {
 			if stateOf(t, r) != "doing_1" {
@@ -142,6 +146,7 @@ func TestJournalPanics(t *testing.T) {
 		"Do":      func(context.Context, map[string]any) (any, error) { panic("no") },
 	} {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
+			w.Allow(systemtest.ErrorLogged)
 			var d deeds
 			a := d.step("a")
 			a.Do, a.Unknown = do, func(error) bool {
@@ -186,6 +191,7 @@ func second[A any](_ A, err error) error { return err }
 // TestUndoAfterTheAgentStopped calls Undo once: the stopped agent can begin no conversation.
 func TestUndoAfterTheAgentStopped(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Allow(systemtest.ErrorLogged)
 		w.Add("Jules", &kit.Worker{})
 		tries := 0
 		_, err := saga.Saga{Steps: []saga.Step{

@@ -15,6 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/saga"
 	"github.com/ribosome-agents/ribosome/codons/standard"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -110,6 +111,7 @@ func TestResume(t *testing.T) {
 // one names all steps that were undone and lost, and the first failure.
 func TestResumeTwice(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Allow(systemtest.ErrorLogged)
 		var d deeds
 		steps := []saga.Step{d.step("a"), d.step("b"), d.step("c"), d.failing("d", errors.New("no room"))}
 		lost := steps[2]

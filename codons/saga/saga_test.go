@@ -19,6 +19,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/saga"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -80,6 +81,7 @@ func TestStepPanics(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				w.Allow(systemtest.ErrorLogged)
 				var d deeds
 				b := d.step("b")
 				b.Do = do
@@ -97,6 +99,7 @@ func TestStepPanics(t *testing.T) {
 // work the saga is part of.
 func TestFailuresArePublished(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Allow(systemtest.ErrorLogged)
 		failed := kit.Recording(&w.Events, lifecycle.KindJobFailed)
 		want := func(lines ...string) {
 			t.Helper()
@@ -139,6 +142,7 @@ func TestFailuresArePublished(t *testing.T) {
 // The error names it, and the steps before it are undone.
 func TestUndoRetries(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Allow(systemtest.ErrorLogged)
 		var d deeds
 		stuck := errors.New("stuck")
 		a, b, c := d.step("a"), d.step("b"), d.step("c")
@@ -185,6 +189,7 @@ func TestUndoIgnoresItsTime(t *testing.T) {
 	for _, late := range []error{nil, errors.New("late")} {
 		t.Run(fmt.Sprint(late), func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				w.Allow(systemtest.ErrorLogged)
 				var d deeds
 				release := make(chan struct{})
 				a, b := d.step("a"), d.step("b")
@@ -374,6 +379,7 @@ func stateOf(t *testing.T, r codons.Record) machine.State {
 // TestJournalFails fails the step whose beginning is not journalled.
 func TestJournalFails(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Allow(systemtest.ErrorLogged)
 		var d deeds
 		full := errors.New("disk full")
 		saga := saga.Saga{Steps: []saga.Step{d.step("a"), d.step("b")}, Journal: func(_ context.Context, r codons.Record) error {
@@ -410,7 +416,7 @@ func TestStepWithRefusedCopy(t *testing.T) {
 			time.Sleep(time.Second)
 			return delegation.Accept()
 		}})
-		w.Net.RefuseRepeats(p.ActTaskRequest)
+		w.RefuseRepeats(p.ActTaskRequest)
 		var d deeds
 		booked := d.step("a")
 		booked.Do = func(ctx context.Context, _ map[string]any) (any, error) {

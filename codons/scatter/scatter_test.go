@@ -196,8 +196,8 @@ func TestInvalidScatter(t *testing.T) {
 		if _, err := scatter.Scatter(t.Context(), w.Eddy, []p.AgentID{"A"}, p.TaskRequest{}, scatter.AllOf()); !errors.Is(err, p.CodeInvalidPayload) {
 			t.Errorf("no task: %v", err)
 		}
-		if len(w.Monitor.Lines()) != 0 {
-			t.Errorf("sent: %q", w.Monitor.Lines())
+		if len(w.Lines()) != 0 {
+			t.Errorf("sent: %q", w.Lines())
 		}
 		w.Settled(0)
 	})

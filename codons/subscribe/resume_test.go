@@ -11,6 +11,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/subscribe"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -181,7 +182,7 @@ func TestPublisherLosesItsState(t *testing.T) {
 		s := listen(w, t.Context())
 		st.publish(1, 2)
 		read(t, s, 2)
-		w.AllowViolations.Store(true)                                                        // no table knows oblivion
+		w.Allow(systemtest.Violation)                                                        // no table knows oblivion
 		w.Net.Intercept(func(m *p.Message) bool { return m.Performative() == p.ActFailure }) // it dies without a word
 		stopStation(w)
 		w.Net.Intercept(nil)
@@ -331,7 +332,7 @@ func TestSystemStopsWithOpenStreams(t *testing.T) {
 		st := newPublisher(subscribe.TopicOptions{})
 		w.Add("Station", st)
 		s := listen(w, t.Context())
-		w.AllowViolations.Store(true) // a CANCEL to who has stopped is refused in its stead
+		w.Allow(systemtest.Violation) // a CANCEL to who has stopped is refused in its stead
 		if n := w.Counts().Open; n != 2 {
 			t.Errorf("%d conversations are open, want 2", n)
 		}
@@ -350,6 +351,7 @@ func TestSystemStopsWithOpenStreams(t *testing.T) {
 // The subscriptions of an agent that restarts break and resume.
 func TestPublisherRestarts(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Allow(systemtest.ErrorLogged)
 		st := newPublisher(subscribe.TopicOptions{})
 		self := w.Add("Station", st)
 		s := listen(w, t.Context())

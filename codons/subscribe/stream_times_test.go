@@ -2,6 +2,7 @@ package subscribe_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -150,7 +151,7 @@ func TestStreamWithoutResumption(t *testing.T) {
 					t.Fatal(err)
 				}
 				synctest.Wait()
-				if got := s.Status(); got.State != c.want || !kit.IsCode(got.Cause, p.CodeStopped) {
+				if got := s.Status(); got.State != c.want || !errors.Is(got.Cause, p.CodeStopped) {
 					t.Errorf("got %+v, want it %s", got, c.want)
 				}
 				_ = s.Unsubscribe()

@@ -14,6 +14,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/subscribe"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -25,6 +26,7 @@ func nth(n int) subscribe.Subscription {
 // other.
 func TestPredicatePanics(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Allow(systemtest.ErrorLogged)
 		st := newPublisher(subscribe.TopicOptions{})
 		st.everyNth()
 		w.Add("Station", st)
@@ -126,7 +128,7 @@ func TestSlowConversationLosesNothing(t *testing.T) {
 	const capacity, events = 16, 1000
 	for _, buffer := range []int{1, capacity, 100, events} {
 		t.Run(fmt.Sprint("a buffer of ", buffer), func(t *testing.T) {
-			kit.InWorldWith(t, actors.Options{Capacity: capacity}, func(t *testing.T, w *kit.World) {
+			kit.InWorldWith(t, codons.Times{}, actors.Options{Capacity: capacity}, func(t *testing.T, w *kit.World) {
 				st := newPublisher(subscribe.TopicOptions{Buffer: events})
 				w.Add("Station", st)
 				slow := make(chan struct{})
@@ -169,15 +171,12 @@ func TestLastEventIsRefusedAsBusy(t *testing.T) {
 				w.Add("Station", st)
 				s := listen(w, t.Context())
 				turned := 0
-				w.Net.Full = func(m *p.Message) bool { // while that one is under way
-					if m.Performative() != p.ActInform || turned > 0 {
-						return false
-					}
+				w.Net.Set(systemtest.Fault{Act: p.ActInform, Left: 1, Do: func(n *systemtest.Network, m *p.Message) error {
 					turned++
-					st.publish(2, 1+c.more)
+					st.publish(2, 1+c.more) // while that one is under way
 					st.topic.Close("")
-					return true
-				}
+					return systemtest.Refused(p.CodeBusy)(n, m)
+				}})
 				st.publish(1, 1)
 				var got []subscribe.Event[beat]
 				for e := range s.Events() {
@@ -198,14 +197,13 @@ func TestBusySubscriberNamesATime(t *testing.T) {
 		st := newPublisher(subscribe.TopicOptions{})
 		w.Add("Station", st)
 		s := listen(w, t.Context())
-		w.Net.Hint = time.Minute
 		var tries []time.Time
-		w.Net.Full = func(m *p.Message) bool {
-			if m.Performative() == p.ActInform {
-				tries = append(tries, time.Now())
+		w.Net.Set(systemtest.Fault{Act: p.ActInform, Left: -1, Do: func(n *systemtest.Network, m *p.Message) error {
+			if tries = append(tries, time.Now()); len(tries) == 1 {
+				return &p.Refusal{Code: p.CodeBusy, About: m.ID(), RetryAfter: time.Minute}
 			}
-			return len(tries) == 1
-		}
+			return n.Deliver(m)
+		}})
 		st.publish(1, 1)
 		if e, err := s.Next(t.Context()); err != nil || e.Value.N != 1 {
 			t.Errorf("got %+v, %v", e, err)
@@ -224,7 +222,7 @@ func TestNoWindowWithoutAHeartbeat(t *testing.T) {
 		st := newPublisher(subscribe.TopicOptions{})
 		w.Add("Station", st)
 		s := listen(w, t.Context(), subscribe.WithHeartbeat(-1), subscribe.WithBuffer(1))
-		w.Net.Lose(p.ActConfirm, 1)
+		w.Net.Intercept(func(m *p.Message) bool { return m.Performative() == p.ActConfirm })
 		st.publish(1, 1)
 		wantNumbers(t, pending(t, s), 1)
 		st.publish(2, 3)
@@ -326,12 +324,7 @@ func TestRefusedEventKeepsItsNumber(t *testing.T) {
 		st := newPublisher(subscribe.TopicOptions{})
 		st.everyNth()
 		w.Add("Station", st)
-		turned := false
-		w.Net.Full = func(m *p.Message) bool {
-			first := m.Performative() == p.ActInform && !turned
-			turned = turned || first
-			return first
-		}
+		w.Net.Set(systemtest.Fault{Name: "a full mailbox", Act: p.ActInform, Left: 1, Do: systemtest.Refused(p.CodeBusy)})
 		s, err := subscribe.Subscribe[beat](t.Context(), w.Eddy, "Station", nth(2))
 		if err != nil {
 			t.Fatal(err)

@@ -12,9 +12,11 @@ import (
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/subscribe"
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -117,7 +119,7 @@ func TestSubscribe(t *testing.T) {
 		if n := st.topic.Subscribers(); n != 0 {
 			t.Errorf("%d subscribers left", n)
 		}
-		kit.Golden(t, "subscribe", w.Monitor.Lines())
+		kit.Golden(t, "subscribe", w.Lines())
 		w.Settled(0)
 	})
 }
@@ -145,14 +147,15 @@ func TestSubscriptionIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				w.Allow(systemtest.ErrorLogged)
 				st := newPublisher(subscribe.TopicOptions{})
 				st.consider = c.consider
 				w.Add("Station", st)
 				if name == "panicked" { // the message is refused in its stead
-					w.AllowViolations.Store(true)
+					w.Allow(systemtest.Violation)
 				}
 				_, err := subscribe.Subscribe[beat](t.Context(), w.Eddy, "Station", beats)
-				kit.WantEnd(t, err, kit.MachineState(c.state), c.code)
+				kit.WantEnd(t, err, machine.State(c.state), c.code)
 				w.Settled(0)
 			})
 		})

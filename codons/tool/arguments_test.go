@@ -32,7 +32,7 @@ func TestArgumentsAreNotSent(t *testing.T) {
 				if !errors.As(err, &r) || r.Code != p.CodeInvalidPayload || r.Field != "payload.task_parameters" || !strings.Contains(r.Text, c.want) {
 					t.Errorf("got %v, want payload.task_parameters: …%s…", err, c.want)
 				}
-				if sent := w.Monitor.Lines(); len(sent) != 0 {
+				if sent := w.Lines(); len(sent) != 0 {
 					t.Errorf("sent %q", sent)
 				}
 				w.Settled(0)

@@ -11,7 +11,9 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/tool"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -40,7 +42,7 @@ func TestCall(t *testing.T) {
 		if err != nil || string(raw) != `{"total":5}` {
 			t.Errorf("got %s, %v", raw, err)
 		}
-		kit.Golden(t, "tool call", w.Monitor.Lines()[:2])
+		kit.Golden(t, "tool call", w.Lines()[:2])
 		w.Settled(0)
 	})
 }
@@ -74,16 +76,17 @@ func TestCallIsTurnedDown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				w.Allow(systemtest.ErrorLogged)
 				if c.tool == "" {
 					c.tool = "total price"
 				}
 				w.Add("Till", newTill(t, c.fn, c.opts...))
 				in := basket{Items: []item{{"tea", 2}}}
 				_, err := tool.Call[basket, price](t.Context(), w.Eddy, "Till", c.tool, in)
-				kit.WantEnd(t, err, kit.MachineState(c.state), c.code)
+				kit.WantEnd(t, err, machine.State(c.state), c.code)
 				kit.NoSecret(t, err)
 				_, err = delegation.Delegate(t.Context(), w.Eddy, "Till", p.TaskRequest{TaskType: c.tool, Parameters: p.ContentOf(in)})
-				kit.WantEnd(t, err, kit.MachineState(c.worker), c.code)
+				kit.WantEnd(t, err, machine.State(c.worker), c.code)
 				kit.NoSecret(t, err)
 				w.Settled(0)
 			})
@@ -186,7 +189,7 @@ func TestCallEndsWithoutAResult(t *testing.T) {
 				synctest.Wait()
 				c.end(w)
 				_, err = pending.Wait()
-				if !errors.Is(err, c.code) || c.state != "" && kit.EndOf(t, err).State != kit.MachineState(c.state) {
+				if !errors.Is(err, c.code) || c.state != "" && kit.EndOf(t, err).State != machine.State(c.state) {
 					t.Errorf("got %v", err)
 				}
 				w.Settled(0)

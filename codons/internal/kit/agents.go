@@ -2,7 +2,6 @@ package kit
 
 import (
 	"context"
-	"errors"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
@@ -148,6 +147,3 @@ func UntilDone[T, In any](ctx context.Context, _ In) (T, error) {
 	var none T
 	return none, context.Cause(ctx)
 }
-
-// ErrCause is a cause with which tests cancel a context.
-var ErrCause = errors.New("the user went home")

@@ -1,10 +1,9 @@
 // Package kit holds the test doubles and checks that the tests of the kernel and of the families
 // share.
 //
-//   - [World] is a system of agents in virtual time, with a lossy network and a monitor that checks
-//     each conversation against its table. At its end each conversation and each handler is
-//     accounted for.
-//   - [Peer] is a scripted peer that sends raw messages.
+//   - [World] is a world of package systemtest with all codons of the library, and with a monitor
+//     that checks each conversation against its table. At its end each conversation is rebuilt from
+//     its record.
 //   - [Worker] and [RequestHandler] are agents that answer by functions.
 //   - [Golden] compares transcripts.
 //

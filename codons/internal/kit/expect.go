@@ -43,12 +43,6 @@ func WantElapsed(t testing.TB, start time.Time, want time.Duration) {
 	}
 }
 
-// MachineState returns a state, for packages that do not import machine.
-func MachineState(s string) machine.State { return machine.State(s) }
-
-// IsCode reports whether err has the code.
-func IsCode(err error, code p.Code) bool { return errors.Is(err, code) }
-
 // NoSecret fails the test when an error that a peer got contains the text "secret" of an internal
 // error.
 func NoSecret(t *testing.T, err error) {

@@ -2,118 +2,110 @@ package kit
 
 import (
 	"context"
-	goruntime "runtime"
+	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/library"
-	"github.com/ribosome-agents/ribosome/internal/enginedispatcher"
+	"github.com/ribosome-agents/ribosome/codons/watch"
+	"github.com/ribosome-agents/ribosome/internal/rebuilt"
+	"github.com/ribosome-agents/ribosome/internal/systemtest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// World is a system of agents under test. All messages pass a network that a test can disturb, and
-// all conversations are checked against their tables.
+// World is a system of agents under test, with all codons. All conversations are checked against
+// their tables.
 type World struct {
-	*actors.System
-	T               testing.TB
-	Net             *network
-	pool            *actors.Pool // nil for a test that has brought a dispatcher
-	Eddy            actors.Self  // the initiator of the tests
-	Monitor         *monitor
-	AllowViolations atomic.Bool          // the test breaks the protocol on purpose, so violations are no failures
-	NoJSON          atomic.Bool          // the test sends contents that have no JSON form, so its records are not read back
-	records         *events.Subscription // nil in a benchmark
-	stopOnce        sync.Once
+	*systemtest.World
+	T       testing.TB
+	Eddy    actors.Self // the initiator of the tests
+	Monitor *watch.Watch
+	NoJSON  atomic.Bool          // the test sends contents that have no JSON form, so its records are not read back
+	records *events.Subscription // nil in a benchmark
+
+	sent       *events.Subscription // to messages
+	said       map[p.MessageID]bool
+	transcript []string
+
+	stopOnce sync.Once
 }
 
 // InWorld runs a test in a new world, in virtual time.
 func InWorld(t *testing.T, test func(t *testing.T, w *World)) {
 	t.Helper()
-	InWorldOf(t, codons.Times{}, test)
+	InWorldWith(t, codons.Times{}, actors.Options{}, test)
 }
 
-// InWorldOf is InWorld with the times of the responders.
-func InWorldOf(t *testing.T, d codons.Times, test func(t *testing.T, w *World)) {
+// InWorldWith is InWorld with the times of the responders and the options of the system.
+func InWorldWith(t *testing.T, d codons.Times, o actors.Options, test func(t *testing.T, w *World)) {
 	t.Helper()
-	inWorldWithOf(t, d, actors.Options{}, test)
-}
-
-// InWorldWith is InWorld with the options of the system.
-func InWorldWith(t *testing.T, o actors.Options, test func(t *testing.T, w *World)) {
-	t.Helper()
-	inWorldWithOf(t, codons.Times{}, o, test)
-}
-
-// inWorldWithOf is InWorld with both.
-func inWorldWithOf(t *testing.T, d codons.Times, o actors.Options, test func(t *testing.T, w *World)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	systemtest.Bubble(t, func(t *testing.T) {
 		w := NewWorld(t, d, o)
-		defer func() {
-			w.End()
-			time.Sleep(time.Second) //nolint:forbidigo // the clock of a synctest bubble; the engine has a goroutine that waits for a timer
-		}()
+		defer w.End()
 		test(t, w)
 	})
 }
 
 // NewWorld returns a world outside of a bubble. [World.End] ends it.
 func NewWorld(t testing.TB, d codons.Times, o actors.Options) *World {
-	w := &World{T: t, Net: &network{}}
+	w := &World{T: t, World: systemtest.New(t.Errorf, systemtest.DeadLetter), said: map[p.MessageID]bool{}}
 	o.Protocols = library.Protocols(d)
-	o.Router = w.Net
-	if o.Dispatcher == nil && !enginedispatcher.Enabled { // with one worker, a goroutine that waits for another stops virtual time
-		w.pool = actors.NewPool(actors.PoolOptions{Workers: max(2, goruntime.GOMAXPROCS(0))})
-		o.Dispatcher = w.pool
+	err := w.World.Start(t.Context(), o)
+	if err == nil {
+		w.Monitor, err = watch.New(&w.Events, watch.Options{Codons: library.Codons(), Conversations: 1 << 13, Messages: 12, Queue: 1 << 16})
 	}
-	sys, err := actors.NewSystem(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.System, w.Net.system = sys, sys
-	w.Monitor = newMonitor(t, &sys.Events)
-	w.recordAll()
+	w.sent = Recording(&w.Events, events.KindMessageSent)
+	if _, bench := t.(*testing.B); !bench {
+		w.records = w.Events.Subscribe(events.SubscribeOptions{Capacity: maxRecords, Kinds: []events.Kind{codons.KindRecorded}})
+	}
 	w.Eddy = w.Add("Eddy", &Worker{})
 	return w
 }
 
-// End stops the world. It fails the test when a conversation, a handler or an agent is left, and
-// for each violation unless the world is AllowViolations.
+// End stops the world. It fails the test when a conversation, a handler or an agent is left, for a
+// conversation that its record does not rebuild, and for each problem that is not allowed.
 func (w *World) End() {
 	w.stopOnce.Do(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		if err := w.Stop(ctx); err != nil {
-			w.T.Error(err)
-		}
-		if w.pool != nil {
-			if err := w.pool.Close(ctx); err != nil {
-				w.T.Error(err)
-			}
-		}
-		if n := w.Counts(); n.Open != 0 || n.Working != 0 || n.Agents != 0 {
-			w.T.Errorf("after the end: %+v", n)
-		}
-		w.checkRebuilt()
-		if err := w.Monitor.Watch.Stop(ctx); err != nil {
-			w.T.Error(err)
-		}
-		if n := w.Monitor.Watch.Counts(); n.Dropped > 0 {
+		w.World.End(w.T.Context(), func(ctx context.Context) error { return errors.Join(w.Stop(ctx), w.Monitor.Stop(ctx)) })
+		if n := w.Monitor.Counts(); n.Dropped > 0 {
 			w.T.Errorf("not all was checked: %+v", n)
 		}
-		if !w.AllowViolations.Load() {
-			for _, v := range w.Monitor.Violations() {
-				w.T.Errorf("%s to %s: %v", v.Sender, v.Receiver, v)
-			}
+		if w.records != nil && !w.NoJSON.Load() {
+			w.checkRebuilt()
 		}
 	})
+}
+
+// Of the conversations of a world, the first maxRecords to end are rebuilt, but for those
+// with more than maxEvents events: tests of load have many.
+const (
+	maxRecords = 256
+	maxEvents  = 1000
+)
+
+// checkRebuilt rebuilds the recorded conversations from their events and from their JSON, and
+// expects the same state, data and messages.
+func (w *World) checkRebuilt() {
+	all := library.Codons()
+	for len(w.records.C) > 0 {
+		e, ok := (<-w.records.C).Event.(codons.Recorded)
+		if !ok || len(e.Record.Events) > maxEvents {
+			continue
+		}
+		if err := rebuilt.Check(e, all...); err != nil {
+			w.T.Error(err)
+		}
+	}
 }
 
 // Add spawns an agent.
@@ -149,6 +141,26 @@ func (w *World) Settled(working int) {
 	if n := w.Counts(); n.Open != 0 || n.Working != working {
 		w.T.Errorf("%d conversations and %d handlers under way, want 0 and %d", n.Open, n.Working, working)
 	}
+}
+
+// FillMailboxes has the runtime refuse all messages as busy, until room is called.
+func (w *World) FillMailboxes() (room func()) {
+	return w.Net.Set(systemtest.Fault{Name: "FillMailboxes", Left: -1, Do: systemtest.Refused(p.CodeBusy)})
+}
+
+// RefuseRepeats has the runtime refuse each copy of a message of an act but the first, as busy and
+// by a message, and loses all messages of the acts lost.
+func (w *World) RefuseRepeats(act p.Performative, lost ...p.Performative) {
+	sent := map[p.MessageID]bool{}
+	w.Net.Intercept(func(m *p.Message) bool {
+		first := !sent[m.ID()]
+		sent[m.ID()] = true
+		if m.Performative() != act || first {
+			return slices.Contains(lost, m.Performative())
+		}
+		w.Work(func() { w.RefuseCopy(m.Receiver(), m, &p.Refusal{Code: p.CodeBusy}) })
+		return true
+	})
 }
 
 // DelegateTo delegates a task with a budget and waits for its end.
