@@ -119,13 +119,13 @@ func (e *end) checkProgress() {
 	e.stopWaitingLocked()
 }
 
-func (e *end) send(m *performatives.Message, data []byte, memory *[]byte) error {
+func (e *end) send(p parcel) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.gone {
-		return &performatives.Refusal{Code: performatives.CodeStopped, About: m.ID(), Text: "the node " + e.member.Name + " has gone"}
+		return p.message.Refused(performatives.CodeStopped, "the node "+e.member.Name+" has gone")
 	}
-	if err := e.link.send(m, data, memory); err != nil {
+	if err := e.link.send(p); err != nil {
 		return err
 	}
 	e.wait.Pushed(e.link.Pending())

@@ -188,26 +188,25 @@ func (l *Link) Pending() int {
 
 // Send queues a message in the band of its priority. data is its form, as package grpc writes it.
 // The error is a [*performatives.Refusal].
-func (l *Link) Send(m *performatives.Message, data []byte) error { return l.send(m, data, nil) }
+func (l *Link) Send(m *performatives.Message, data []byte) error {
+	return l.send(parcel{message: m, data: data})
+}
 
-// send is [Link.Send] for a form that is in memory of forms, unless memory is nil. The link takes
-// it over if it takes the message.
-func (l *Link) send(m *performatives.Message, data []byte, memory *[]byte) error {
-	band := m.Priority().Band()
+// send is [Link.Send] for a parcel, whose memory the link takes over if it takes the message.
+func (l *Link) send(p parcel) error {
+	m, size, band := p.message, len(p.data), p.message.Priority().Band()
 	switch {
 	case l.finishing:
-		return &performatives.Refusal{Code: performatives.CodeStopped, About: m.ID(), Text: "the node " + l.o.Self.Name + " stops"}
+		return m.Refused(performatives.CodeStopped, "the node "+l.o.Self.Name+" stops")
 	case m.Principal() != "" && text([]byte(m.Principal())) != m.Principal():
-		return &performatives.Refusal{Code: performatives.CodeInvalidPayload, About: m.ID(), Text: "the principal of the message is too long, or no UTF-8"}
-	case len(data) > MaxMessage:
-		return &performatives.Refusal{
-			Code: performatives.CodeInvalidPayload, About: m.ID(), Text: fmt.Sprintf("the message has %d bytes, and a link takes %d", len(data), MaxMessage),
-		}
-	case l.bands[band].len() >= l.o.Capacity, l.bytes > 0 && l.bytes+len(data) > l.o.Bytes:
-		return &performatives.Refusal{Code: performatives.CodeBusy, About: m.ID(), Text: "too many messages wait for the node " + l.o.Peer.Name}
+		return m.Refused(performatives.CodeInvalidPayload, "the principal of the message is too long, or no UTF-8")
+	case size > MaxMessage:
+		return m.Refused(performatives.CodeInvalidPayload, fmt.Sprintf("the message has %d bytes, and a link takes %d", size, MaxMessage))
+	case l.bands[band].len() >= l.o.Capacity, l.bytes > 0 && l.bytes+size > l.o.Bytes:
+		return m.Refused(performatives.CodeBusy, "too many messages wait for the node "+l.o.Peer.Name)
 	}
-	l.bands[band].push(parcel{m, data, memory})
-	l.bytes += len(data)
+	l.bands[band].push(p)
+	l.bytes += size
 	return nil
 }
 

@@ -177,16 +177,14 @@ func (ls *Links) find(peer cluster.Incarnation) *end {
 func (ls *Links) Send(peer cluster.Incarnation, m *performatives.Message) error {
 	e := ls.find(peer)
 	if e == nil {
-		return &performatives.Refusal{Code: performatives.CodeStopped, About: m.ID(), Text: "there is no link to the node " + peer.Name}
+		return m.Refused(performatives.CodeStopped, "there is no link to the node "+peer.Name)
 	}
-	data, memory, err := ls.encode(m)
+	p, err := ls.encode(m)
 	if err != nil {
 		return wire.AsRefusal(err)
 	}
-	if err := e.send(m, data, memory); err != nil {
-		if memory != nil {
-			forms.Put(memory)
-		}
+	if err := e.send(p); err != nil {
+		p.release()
 		return err
 	}
 	return nil
@@ -202,25 +200,25 @@ func (ls *Links) Wait(peer cluster.Incarnation) time.Duration {
 	return e.wait.Delay() + max(0, time.Duration(e.back.Load())-time.Since(ls.began))
 }
 
-// encode returns the form of a message. A short one is in memory of forms.
-func (ls *Links) encode(m *performatives.Message) (data []byte, memory *[]byte, err error) {
+// encode returns a message with its form. A short one is in memory of forms.
+func (ls *Links) encode(m *performatives.Message) (parcel, error) {
 	raw, _ := m.Payload().(performatives.Raw)
 	size := 384 + len(raw) // hardly exceeded by an encoded message, or by its first part: it saves the encoder some allocations
 	if size >= short {
-		data, err = ls.codec.Encode(make([]byte, 0, size), m)
-		return data, nil, err
+		data, err := ls.codec.Encode(make([]byte, 0, size), m)
+		return parcel{message: m, data: data}, err
 	}
-	memory = forms.Get().(*[]byte) //nolint:forcetypeassert // there are no others
-	data, err = ls.codec.Encode(slices.Grow((*memory)[:0], size), m)
+	memory := forms.Get().(*[]byte) //nolint:forcetypeassert // there are no others
+	data, err := ls.codec.Encode(slices.Grow((*memory)[:0], size), m)
 	switch {
 	case err != nil:
 		forms.Put(memory)
-		return nil, nil, err
+		return parcel{}, err
 	case len(data) >= short: // a frame may refer to it
-		return data, nil, nil
+		return parcel{message: m, data: data}, nil
 	}
 	*memory = data
-	return data, memory, nil
+	return parcel{m, data, memory}, nil
 }
 
 // Control sends a text to the owner of the links of a node. The text overtakes all messages, and

@@ -764,11 +764,11 @@ func TestLinksPause(t *testing.T) {
 			t.Error("no wait")
 		}
 		<-atB.reached
-		one, _, err := a.encode(numbered(t, messages, performatives.Normal))
+		one, err := a.encode(numbered(t, messages, performatives.Normal))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if took, least := time.Since(began), time.Duration(messages*len(one)/(2*maxHeld))*maxPause; took < least {
+		if took, least := time.Since(began), time.Duration(messages*len(one.data)/(2*maxHeld))*maxPause; took < least {
 			t.Errorf("%d messages are read in %v, want %v or more", messages, took, least)
 		}
 		time.Sleep(time.Second)

@@ -513,11 +513,11 @@ func TestLinkAllocs(t *testing.T) {
 	}
 	allocs := testing.AllocsPerRun(20, func() {
 		for range many {
-			data, memory, err := ls.encode(m)
+			p, err := ls.encode(m)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := a.send(m, data, memory); err != nil {
+			if err := a.send(p); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -621,13 +621,13 @@ func TestEncode(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			data, memory, err := ls.encode(m)
+			p, err := ls.encode(m)
 			switch {
 			case err != nil:
 				t.Fatal(err)
-			case (memory != nil) != c.pooled, c.pooled != (len(data) < short):
-				t.Errorf("%d bytes are pooled: %v", len(data), memory != nil)
-			case c.pooled && &(*memory)[0] != &data[0]:
+			case (p.memory != nil) != c.pooled, c.pooled != (len(p.data) < short):
+				t.Errorf("%d bytes are pooled: %v", len(p.data), p.memory != nil)
+			case c.pooled && &(*p.memory)[0] != &p.data[0]:
 				t.Error("the form is in other memory")
 			}
 		}
