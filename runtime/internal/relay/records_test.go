@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -1105,6 +1106,26 @@ func TestNoteWithoutRecords(t *testing.T) {
 	}
 	if err := noted(passage{message: inform, from: to, to: d.ann, here: worker}); !errors.Is(err, p.CodeStopped) {
 		t.Errorf("to a lost link: %v", err)
+	}
+}
+
+// A message that passes without the lock while its link is lost is passed on, or refused; one that
+// comes later is refused.
+func TestNoteWhileALinkIsLost(t *testing.T) {
+	d := newRecordsFixture(t)
+	inform := act(t, "i", p.ActInform, nil)
+	var lost sync.WaitGroup
+	lost.Go(func() { d.ann.via.EndRecords(Disconnected) })
+	var err error
+	for err == nil {
+		err = d.passes(inform)
+	}
+	if !errors.Is(err, p.CodeStopped) {
+		t.Error(err)
+	}
+	lost.Wait()
+	if err := d.passes(inform); !errors.Is(err, p.CodeStopped) {
+		t.Errorf("after the loss: %v", err)
 	}
 }
 
