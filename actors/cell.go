@@ -199,7 +199,7 @@ func (c *cell) openConversation(p int, m *performatives.Message) bool {
 	conversation := role.Open(m)
 	begun = true
 	conversation.Actor().peer = peer
-	c.open(conversation, m, m.Priority() == performatives.Urgent)
+	c.open(conversation, m, m.Priority())
 	return true
 }
 
@@ -246,10 +246,10 @@ func (c *cell) addTombstone(e *entry, t Tombstone) {
 	c.tombstones.add(e, t)
 }
 
-// open opens a conversation. first is the message that opens it, nil at the initiator. The
-// conversation is counted and listed first, because it may have sent its opening act before
-// its actor's open returns.
-func (c *cell) open(conversation Conversation, first *performatives.Message, urgent bool) {
+// open opens a conversation. first is the message that opens it, nil at the initiator. priority is
+// that of first, or of the command that begins the conversation. The conversation is counted and
+// listed first, because it may have sent its opening act before its actor's open returns.
+func (c *cell) open(conversation Conversation, first *performatives.Message, priority performatives.Priority) {
 	key := conversation.Key()
 	a := conversation.Actor()
 	e := &a.entry
@@ -273,21 +273,13 @@ func (c *cell) open(conversation Conversation, first *performatives.Message, urg
 	}
 	c.conversations.add(e)
 	for l := c.losses; l != nil; l = l.next {
-		l.opened(e, bandOf(conversation, first))
+		l.opened(e, priority.Band())
 	}
 	if !e.longLived {
 		c.finite++
 	}
 	c.sys.count(e, 1)
-	a.open(c, conversation, first, urgent)
-}
-
-// bandOf returns the band of the message or the command that opens a conversation.
-func bandOf(conversation Conversation, first *performatives.Message) int {
-	if first != nil {
-		return first.Priority().Band()
-	}
-	return (&begin{conversation}).Priority().Band()
+	a.open(c, conversation, first, priority)
 }
 
 func (c *cell) untrack(k Key) *entry {

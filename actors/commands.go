@@ -115,7 +115,7 @@ func (b *begin) run(c *cell, _ actor.Context) {
 	former := c.conversations.find(b.conversation.Key())
 	switch {
 	case former == nil:
-		c.open(b.conversation, nil, b.Priority() == performatives.Urgent)
+		c.open(b.conversation, nil, b.Priority())
 	case !former.conversation.Actor().over():
 		c.sys.abandon(b.conversation, ErrConversationExists)
 	default:

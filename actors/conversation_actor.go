@@ -104,9 +104,9 @@ func (a *ConversationActor) post(message any, band int, exempt bool) Reason {
 	return 0
 }
 
-// open makes the actor one of c's and schedules its first turn. first is the message that opens
-// the conversation, nil at the initiator.
-func (a *ConversationActor) open(c *cell, conversation Conversation, first *performatives.Message, urgent bool) {
+// open makes the actor one of c's and schedules its first turn. The arguments are those of
+// [cell.open].
+func (a *ConversationActor) open(c *cell, conversation Conversation, first *performatives.Message, priority performatives.Priority) {
 	a.cell, a.conversation = c, conversation
 	if c.sys.sim != nil {
 		a.order = c.sys.sim.source()
@@ -115,9 +115,9 @@ func (a *ConversationActor) open(c *cell, conversation Conversation, first *perf
 	a.mu.Lock()
 	a.flags |= flagOpen
 	if first != nil {
-		a.queue.push(first, first.Priority().Band(), false, c.sys.mailbox)
+		a.queue.push(first, priority.Band(), false, c.sys.mailbox)
 	}
-	a.scheduleAndUnlock(urgent)
+	a.scheduleAndUnlock(priority == performatives.Urgent)
 }
 
 // requestStop has the actor stop before any further message.

@@ -568,6 +568,40 @@ func TestConversationTakesTurns(t *testing.T) {
 	})
 }
 
+// The first turn of an urgent conversation comes before those of others, in both roles.
+func TestUrgentConversationBeginsFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var served []string
+		all := map[performatives.ConversationID]*recording{}
+		for _, id := range []performatives.ConversationID{"ordinary", "answered", "asked"} {
+			serve := func() { served = append(served, string(id)) }
+			all[id] = &recording{receive: func(any) { serve() }, start: serve, key: Key{ID: id, Peer: "x", Initiator: true}}
+		}
+		all["ordinary"].start, all["answered"].start = nil, nil
+		pool := NewPool(PoolOptions{Workers: 1, Stall: 1 << 60})
+		s, self := recordingSystem(t, Options{Dispatcher: pool}, all)
+		deliverAll(t, s, recordedMessage(t, "ordinary", "m1", performatives.Normal))
+		synctest.Wait()
+		served = nil
+		held := make(chan struct{})
+		pool.Schedule(func() { <-held })
+		synctest.Wait()
+		all["ordinary"].actor.Tell("next")
+		if err := self.Begin(urgentConversation{all["asked"]}); err != nil {
+			t.Error(err)
+		}
+		deliverAll(t, s, recordedMessage(t, "answered", "m2", performatives.Urgent))
+		close(held)
+		synctest.Wait()
+		if want := []string{"asked", "answered", "ordinary"}; !slices.Equal(served, want) {
+			t.Errorf("served %q, want %q", served, want)
+		}
+		if err := errors.Join(s.StopAgent(t.Context(), "a"), s.Stop(t.Context()), pool.Close(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A fifo keeps the order while it grows, and gives its memory back.
 func TestFifo(t *testing.T) {
 	var few [2]any

@@ -3,8 +3,12 @@ package actors
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -80,18 +84,32 @@ func TestUrgentMessageMovesItsMailboxForward(t *testing.T) {
 	}
 }
 
+// urgentConversation is a conversation of URGENT priority.
+type urgentConversation struct{ Conversation }
+
+func (urgentConversation) Priority() performatives.Priority { return performatives.Urgent }
+
 // Commands are not expedited although they have the highest band: there is one for each
-// conversation's end.
+// conversation's end. The beginning of an urgent conversation is.
 func TestCommandsAreNotExpedited(t *testing.T) {
-	for message, want := range map[any]bool{
-		&alias{}: false, &end{}: false, &redelivery{}: false, &begin{}: true, inBand("", performatives.Urgent): true,
-	} {
-		if got := isExpedited(performatives.Urgent.Band(), message); got != want {
-			t.Errorf("%T: %t, want %t", message, got, want)
-		}
+	urgent, err := performatives.New(performatives.Envelope{
+		ID: "m", Performative: performatives.ActInform, Sender: "b", Priority: performatives.Urgent, Timestamp: time.Unix(1, 0), Payload: performatives.Raw(`{}`),
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if isExpedited(performatives.High.Band(), inBand("", performatives.High)) {
-		t.Error("a message below urgent is expedited")
+	for message, want := range map[any]string{
+		&alias{}: "0", &end{}: "0", &redelivery{}: "0", &conversationFailed{}: "0", &retire{}: "0", &waited{urgent}: "0", &lossMark{priority: performatives.Urgent}: "0",
+		inBand("", performatives.High): "0", &begin{}: "0",
+		&begin{urgentConversation{}}: "1", urgent: "1", inBand("", performatives.Urgent): "1", &actor.MessageEnvelope{Message: inBand("", performatives.Urgent)}: "1",
+	} {
+		got := serveHeld(t, 2, 2, func(m []*Mailbox) {
+			m[0].PostUserMessage(inBand("first", performatives.Normal))
+			m[1].PostUserMessage(message)
+		})
+		if first, _, _ := strings.Cut(got[0], " "); first != want {
+			t.Errorf("%T: mailbox %s is served first, want %s", message, first, want)
+		}
 	}
 }
 

@@ -169,10 +169,18 @@ type prioritized interface {
 	Priority() performatives.Priority
 }
 
+// place says where a message goes in a mailbox.
+type place struct {
+	band  int
+	until bound // the band is full for the message
+	quiet bool  // it does not move the mailbox to the express queue of the dispatcher
+}
+
 // post queues message, or returns the reason why it cannot. Its band has that much room beyond the
-// capacity.
+// capacity. The commands of the agent itself are quiet, except begin: they use the urgent band only
+// to overtake messages of the same mailbox.
 func (m *Mailbox) post(message any, room int32) Reason {
-	band, until := performatives.Normal.Band(), bounded
+	at := place{band: performatives.Normal.Band(), until: bounded}
 	content := message
 	envelope, ok := message.(*actor.MessageEnvelope)
 	if ok {
@@ -180,26 +188,27 @@ func (m *Mailbox) post(message any, room int32) Reason {
 	}
 	switch c := content.(type) {
 	case *performatives.Message:
-		band, until = c.Priority().Band(), timely
+		at.band, at.until = c.Priority().Band(), timely
 		if c.Weight() > 0 && !ok {
-			return m.pushLong(c, band)
+			return m.pushLong(c, at)
 		}
 	case *begin:
-		band, until = c.Priority().Band(), timely
+		at.band, at.until = c.Priority().Band(), timely
 	case *actor.PoisonPill:
-		band, until = performatives.Low.Band(), unbounded
+		at.band, at.until = performatives.Low.Band(), unbounded
 	case prioritized:
-		band = c.Priority().Band()
+		at.band = c.Priority().Band()
 		if _, ok := content.(Control); ok {
-			until = unbounded
+			at.until = unbounded
 		}
+		_, at.quiet = content.(command)
 	case Control:
-		until = unbounded
+		at.until = unbounded
 	case actor.MessageBatch:
 		m.postBatch(c, envelope)
 		return 0
 	}
-	return m.push(message, band, until, m.config.capacity+room)
+	return m.push(message, at, m.config.capacity+room)
 }
 
 // postBatch posts each item of batch, in the envelope of the batch.
@@ -212,13 +221,13 @@ func (m *Mailbox) postBatch(batch actor.MessageBatch, envelope *actor.MessageEnv
 	}
 }
 
-// push queues message in a band of that capacity.
-func (m *Mailbox) push(message any, i int, until bound, capacity int32) Reason {
-	b := m.bands[i].Load()
+// push queues message in its place, in a band of that capacity.
+func (m *Mailbox) push(message any, at place, capacity int32) Reason {
+	b := m.bands[at.band].Load()
 	if b == nil {
-		b = m.newBand(i)
+		b = m.newBand(at.band)
 	}
-	reason := b.push(message, capacity, until)
+	reason := b.push(message, capacity, at.until)
 	if reason == ReasonFull && m.state.Load()&stateStarted == 0 {
 		// Before Start the invoker that refusals need is unknown.
 		reason = b.push(message, capacity, unbounded)
@@ -226,24 +235,8 @@ func (m *Mailbox) push(message any, i int, until bound, capacity int32) Reason {
 	if reason != 0 {
 		return reason
 	}
-	m.wake(1<<i, isExpedited(i, message))
+	m.wake(1<<at.band, at.band == performatives.Urgent.Band() && !at.quiet)
 	return 0
-}
-
-// isExpedited reports whether a message of band i moves the mailbox to the express queue.
-// The agent's own commands do not, except begin: they use the urgent band only to
-// overtake messages of the same mailbox.
-func isExpedited(i int, message any) bool {
-	if i != performatives.Urgent.Band() {
-		return false
-	}
-	switch message.(type) {
-	case *begin:
-		return true
-	case command:
-		return false
-	}
-	return true
 }
 
 func (m *Mailbox) newBand(i int) *band {

@@ -140,12 +140,12 @@ func (r *MailboxRefusal) Unwrap() error { return r.Reason.Err() }
 func kibibytes(bytes int) int32 { return int32(min((bytes+1023)>>10, math.MaxInt32/2)) }
 
 // pushLong queues a message that has a weight, if LongBytes allows it.
-func (m *Mailbox) pushLong(message *performatives.Message, i int) Reason {
+func (m *Mailbox) pushLong(message *performatives.Message, at place) Reason {
 	n := kibibytes(message.Weight())
 	if !m.reserveLong(n) {
 		return ReasonFull
 	}
-	reason := m.push(message, i, timely, m.config.capacity)
+	reason := m.push(message, at, m.config.capacity)
 	if reason != 0 {
 		m.longQueued.Add(-n)
 	}
