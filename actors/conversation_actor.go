@@ -147,8 +147,8 @@ func (a *ConversationActor) close() {
 	a.mu.Lock()
 	a.flags |= flagClosed
 	var unread []any
-	for !a.queue.empty() {
-		unread = append(unread, a.queue.pop())
+	for message, ok := a.queue.pop(); ok; message, ok = a.queue.pop() {
+		unread = append(unread, message)
 	}
 	finished := a.flags&(flagOpen|flagRunning) == flagOpen && a.finishLocked()
 	untaken := a.flags&(flagStopped|flagReceived|flagFailed) == flagStopped
@@ -271,12 +271,13 @@ func (a *ConversationActor) next() (step, any) {
 		a.flags |= flagStarted
 		a.mu.Unlock()
 		return stepStart, nil
-	case a.queue.empty():
+	}
+	message, ok := a.queue.pop()
+	if !ok {
 		a.flags &^= flagRunning
 		a.mu.Unlock()
 		return stepRest, nil
 	}
-	message := a.queue.pop()
 	a.flags |= flagReceived
 	a.mu.Unlock()
 	return stepReceive, message
@@ -285,7 +286,7 @@ func (a *ConversationActor) next() (step, any) {
 // yield schedules another turn, if there is a step to do.
 func (a *ConversationActor) yield() bool {
 	a.mu.Lock()
-	if a.flags&(flagStop|flagClosed) == 0 && a.flags&flagStarted != 0 && a.queue.empty() {
+	if a.flags&(flagStop|flagClosed) == 0 && a.flags&flagStarted != 0 && a.queue.waiting() == 0 {
 		a.mu.Unlock()
 		return false
 	}

@@ -602,31 +602,6 @@ func TestUrgentConversationBeginsFirst(t *testing.T) {
 	})
 }
 
-// A fifo keeps the order while it grows, and gives its memory back.
-func TestFifo(t *testing.T) {
-	var few [2]any
-	f := fifo{items: few[:0]}
-	in, out := 0, 0
-	for _, n := range []int{1, -1, 3, -2, 200, -150, 100, -151, 2, -2} {
-		for range max(n, 0) {
-			f.push(in)
-			in++
-		}
-		for range max(-n, 0) {
-			if got := f.pop(); got != out {
-				t.Fatalf("got %v, want %d", got, out)
-			}
-			out++
-		}
-		if f.len() != in-out {
-			t.Errorf("the length is %d, want %d", f.len(), in-out)
-		}
-	}
-	if cap(f.items) > keptItems || f.len() > 0 {
-		t.Errorf("%d of %d places are kept", f.len(), cap(f.items))
-	}
-}
-
 // A conversation that its caller still has keeps no other conversation of the same id.
 func TestRemovedConversationKeepsNoOther(t *testing.T) {
 	all := new(conversations)

@@ -6,16 +6,16 @@ import "github.com/ribosome-agents/ribosome/performatives"
 // of a [Mailbox]. Most conversations have one band and at most two queued messages, and need
 // no memory beside it. The zero value is empty. It is guarded by the actor's mu.
 type conversationQueue struct {
-	main   fifo   // the band of the first message
-	few    [2]any // the first memory of main
-	band   uint8  // of main, plus one; zero before the first message
-	long   int32  // KiB of queued long messages
+	main   ring[any] // the band of the first message
+	few    [2]any    // the first memory of main
+	band   uint8     // of main, plus one; zero before the first message
+	long   int32     // KiB of queued long messages
 	others *otherBands
 }
 
 // otherBands are the bands of a conversation that has received messages in several of them.
 type otherBands struct {
-	bands     [performatives.Bands]fifo // that of main stays empty
+	bands     [performatives.Bands]ring[any] // that of main stays empty
 	scheduler bandScheduler
 }
 
@@ -23,19 +23,19 @@ type otherBands struct {
 // not exempt.
 func (q *conversationQueue) push(message any, band int, exempt bool, config *mailboxConfig) bool {
 	if q.band == 0 {
-		q.band, q.main.items = uint8(band)+1, q.few[:0]
+		q.band, q.main.items = uint8(band)+1, q.few[:]
 	}
-	f := q.fifo(band)
+	r := q.of(band)
 	if exempt {
-		f.push(message)
+		r.push(message)
 		return true
 	}
 	long := longOf(message)
-	if f.len() >= int(config.capacity) || long > 0 && q.long > 0 && q.long+long > config.longLimit {
+	if r.n >= config.capacity || long > 0 && q.long > 0 && q.long+long > config.longLimit {
 		return false
 	}
 	q.long += long
-	f.push(message)
+	r.push(message)
 	return true
 }
 
@@ -47,8 +47,8 @@ func longOf(message any) int32 {
 	return 0
 }
 
-// fifo returns the queue of a band.
-func (q *conversationQueue) fifo(band int) *fifo {
+// of returns the queue of a band.
+func (q *conversationQueue) of(band int) *ring[any] {
 	if band == int(q.band)-1 {
 		return &q.main
 	}
@@ -60,65 +60,34 @@ func (q *conversationQueue) fifo(band int) *fifo {
 
 // waiting returns a bit for each band that is not empty.
 func (q *conversationQueue) waiting() (bands uint8) {
-	if q.main.len() > 0 {
+	if q.main.n > 0 {
 		bands = 1 << (q.band - 1)
 	}
 	if q.others == nil {
 		return bands
 	}
 	for i := range q.others.bands {
-		if q.others.bands[i].len() > 0 {
+		if q.others.bands[i].n > 0 {
 			bands |= 1 << i
 		}
 	}
 	return bands
 }
 
-func (q *conversationQueue) empty() bool { return q.waiting() == 0 }
-
-// pop returns the next message. The queue must not be empty.
-func (q *conversationQueue) pop() any {
-	f := &q.main
-	if q.others != nil {
-		f = q.fifo(q.others.scheduler.next(q.waiting()))
-	}
-	message := f.pop()
-	q.long -= longOf(message)
-	return message
-}
-
-// keptItems is the largest capacity that an empty fifo keeps.
+// keptItems is the largest capacity that an empty band keeps.
 const keptItems = 64
 
-// fifo is a queue in one slice.
-type fifo struct {
-	items []any
-	head  int // index of the oldest message; those before it are nil
-}
-
-func (f *fifo) len() int { return len(f.items) - f.head }
-
-// push appends a message. Before the slice grows, it reuses the places of popped messages, if
-// they are at least half of it.
-func (f *fifo) push(message any) {
-	if len(f.items) == cap(f.items) && f.head > 0 && f.head >= f.len() {
-		n := copy(f.items, f.items[f.head:])
-		clear(f.items[n:])
-		f.items, f.head = f.items[:n], 0
-	}
-	f.items = append(f.items, message)
-}
-
-// pop returns the oldest message. The queue must not be empty.
-func (f *fifo) pop() any {
-	message := f.items[f.head]
-	f.items[f.head] = nil
-	f.head++
-	if f.head == len(f.items) {
-		f.items, f.head = f.items[:0], 0
-		if cap(f.items) > keptItems {
-			f.items = nil
+// pop removes and returns the next message, and reports false if there is none.
+func (q *conversationQueue) pop() (message any, ok bool) {
+	r := &q.main
+	if q.others != nil {
+		waiting := q.waiting()
+		if waiting == 0 {
+			return nil, false
 		}
+		r = q.of(q.others.scheduler.next(waiting))
 	}
-	return message
+	message, ok = r.pop(keptItems)
+	q.long -= longOf(message)
+	return message, ok
 }

@@ -79,14 +79,14 @@ type Pool struct {
 	wait admission.Meter // in queue
 
 	mu         sync.Mutex
-	queue      taskQueue
-	express    taskQueue // served before queue
-	expressRun int       // turns from express since the last turn from queue
-	workers    []*worker // all workers
-	idle       []*worker // workers that wait on their wake channel
-	stuck      int       // number of workers with stuck set
-	waking     bool      // a worker is starting or waking, and has not taken its task
-	timerSet   bool      // timer is running
+	queue      ring[task]
+	express    ring[task] // served before queue
+	expressRun int        // turns from express since the last turn from queue
+	workers    []*worker  // all workers
+	idle       []*worker  // workers that wait on their wake channel
+	stuck      int        // number of workers with stuck set
+	waking     bool       // a worker is starting or waking, and has not taken its task
+	timerSet   bool       // timer is running
 	timer      *time.Timer
 	watch      func(long bool) // called each busyTick while a worker is busy; long says that one is in the same turn as before; nil for no call
 	watching   bool            // watcher is running
@@ -133,7 +133,7 @@ func (p *Pool) schedule(t task, express bool, _ uint64) {
 		p.express.push(t)
 	} else {
 		p.queue.push(t)
-		p.wait.Pushed(p.queue.n)
+		p.wait.Pushed(int(p.queue.n))
 	}
 	p.unlock()
 }
@@ -177,6 +177,9 @@ func (p *Pool) waiting() bool {
 	defer p.mu.Unlock()
 	return p.queue.n+p.express.n > 0
 }
+
+// keptTasks is the largest capacity that an empty queue keeps.
+const keptTasks = 1024
 
 // maxExpressRun is the largest number of consecutive turns of the express queue while the
 // ordinary queue waits.
@@ -253,11 +256,11 @@ func (p *Pool) take(w *worker) (t task, express, stay bool) {
 	case p.busyLocked() > p.options.Workers:
 	case express:
 		p.expressRun++
-		t = p.express.pop()
+		t, _ = p.express.pop(keptTasks)
 	default:
 		p.expressRun = 0
-		t = p.queue.pop()
-		p.wait.Popped(p.queue.n, 1)
+		t, _ = p.queue.pop(keptTasks)
+		p.wait.Popped(int(p.queue.n), 1)
 	}
 	if t != nil {
 		w.tasks++
@@ -293,7 +296,7 @@ func (p *Pool) removeWorker(w *worker) {
 	p.workers[w.index].index = w.index
 	p.workers[last] = nil
 	p.workers = p.workers[:last]
-	if p.closed && len(p.workers)+p.queue.n+p.express.n == 0 { // else unlock starts another
+	if p.closed && len(p.workers) == 0 && p.queue.n+p.express.n == 0 { // else unlock starts another
 		p.finishCloseLocked()
 	}
 	p.unlock()

@@ -154,7 +154,7 @@ func (r *urgentPingPong) InvokeUserMessage(message any) {
 	r.other.PostUserMessage(inBand("urgent", performatives.Urgent))
 	r.pool.mu.Lock()
 	defer r.pool.mu.Unlock()
-	r.queued = max(r.queued, r.pool.queue.n+r.pool.express.n)
+	r.queued = max(r.queued, int(r.pool.queue.n+r.pool.express.n))
 }
 
 // Each turn from the express queue leaves an entry in the ordinary queue, which is served

@@ -66,54 +66,11 @@ func (o *otherTurns) waiting() bool {
 	return false
 }
 
-// task is a unit of work of a dispatcher: the turn of an actor, mostly. A pointer type that implements
-// it needs no allocation, in contrast to a func. express says from which queue the turn was taken.
+// task is a unit of work of a dispatcher: the turn of an actor, mostly. A pointer type that
+// implements it needs no allocation, in contrast to a func. express says from which queue the task
+// was taken.
 type task interface{ run(express bool) }
 
 type taskFunc func()
 
 func (f taskFunc) run(bool) { f() }
-
-// taskQueue is a FIFO ring buffer of tasks. The zero value is empty.
-type taskQueue struct {
-	ring []task // length is a power of two
-	head int    // index of the oldest task
-	n    int
-}
-
-// keptTasks is the largest capacity that an empty queue keeps.
-const keptTasks = 1024
-
-func (q *taskQueue) push(t task) {
-	if q.n == len(q.ring) {
-		q.resize(max(16, 2*q.n))
-	}
-	q.ring[(q.head+q.n)&(len(q.ring)-1)] = t
-	q.n++
-}
-
-// pop returns the oldest task, or nil.
-func (q *taskQueue) pop() task {
-	if q.n == 0 {
-		return nil
-	}
-	t := q.ring[q.head]
-	q.ring[q.head] = nil
-	q.head = (q.head + 1) & (len(q.ring) - 1)
-	q.n--
-	if q.n == 0 && len(q.ring) > keptTasks {
-		q.ring, q.head = nil, 0
-	}
-	return t
-}
-
-// at returns a pointer to the i-th oldest task.
-func (q *taskQueue) at(i int) *task { return &q.ring[(q.head+i)&(len(q.ring)-1)] }
-
-func (q *taskQueue) resize(size int) {
-	ring := make([]task, size)
-	for i := range q.n {
-		ring[i] = *q.at(i)
-	}
-	q.ring, q.head = ring, 0
-}
