@@ -47,7 +47,8 @@ type TimedResponder interface {
 func (r requestIDs) takeOn(c *cell, m *performatives.Message, from *Registration, id string, otherwise time.Duration) *performatives.Refusal {
 	now := time.Now()
 	until := retainedUntil(m, now, otherwise)
-	switch _, result := r.known.Add(r.key(c, m, id), r.owner(from, m.Sender()), struct{}{}, now, until); result {
+	key, owner := r.identity(from, m.Sender(), c.folded, id)
+	switch _, result := r.known.Add(key, owner, struct{}{}, now, until); result {
 	case expiring.Known:
 		return refusal(m, c.id, performatives.CodeConversationEnded, "")
 	case expiring.Full:
@@ -62,25 +63,22 @@ func (r requestIDs) takeOn(c *cell, m *performatives.Message, from *Registration
 
 func (r requestIDs) forget(c *cell, m *performatives.Message) {
 	from, _ := c.sys.Find(m.Sender())
-	r.known.Delete(r.key(c, m, string(m.ID())), r.owner(from, m.Sender()))
+	r.known.Delete(r.identity(from, m.Sender(), c.folded, string(m.ID())))
 	if c.taken != nil {
 		c.taken.remove(m.Sender(), m.ID())
 	}
 }
 
-// key returns the key of a request: its sender, the agent that takes it on and its id. A
-// broadcast has one for each agent.
-func (r requestIDs) key(c *cell, m *performatives.Message, id string) expiring.Key {
-	return r.known.Key(string(m.Sender().Fold()), string(c.folded), id)
-}
-
-// owner returns the peer that a request is accounted to. from is its entry, or nil. Agents of this
-// process have no share of the capacity.
-func (r requestIDs) owner(from *Registration, sender performatives.AgentID) expiring.Owner {
-	if from != nil && from.local != nil {
-		return expiring.NoOwner
+// identity returns the key of a request, and the peer that it is accounted to. The key has the
+// sender, the folded id of the agent that takes it on and the id: a broadcast has one for each
+// agent. from is the entry of the sender, or nil. Agents of this process have no share of the
+// capacity.
+func (r requestIDs) identity(from *Registration, sender, to performatives.AgentID, id string) (expiring.Key, expiring.Owner) {
+	folded, owner := string(sender.Fold()), expiring.NoOwner
+	if from == nil || from.local == nil {
+		owner = r.known.Owner(folded)
 	}
-	return r.known.Owner(string(sender.Fold()))
+	return r.known.Key(folded, string(to), id), owner
 }
 
 // retainedUntil returns the time until which a request is remembered: its ReplyBy, and
@@ -197,8 +195,8 @@ func (r requestIDs) takenElsewhere(v *Reservation, one TakenOn) {
 	if !one.Until.After(now) {
 		return
 	}
-	key := r.known.Key(string(one.Sender.Fold()), string(v.entry.folded), string(one.ID))
 	from, _ := v.sys.Find(one.Sender)
-	r.known.Add(key, r.owner(from, one.Sender), struct{}{}, now, one.Until)
+	key, owner := r.identity(from, one.Sender, v.entry.folded, string(one.ID))
+	r.known.Add(key, owner, struct{}{}, now, one.Until)
 	v.taken.add(one, now)
 }
