@@ -16,7 +16,7 @@ import (
 func (t Table) Compile() (*Machine, error) {
 	c := &compiler{
 		table:   t,
-		machine: &Machine{table: t, terminal: make(map[State]bool, len(t.Terminal)), index: index{}},
+		machine: &Machine{table: t, terminal: make(map[State]bool, len(t.Terminal)), index: index{}, wildcards: index{}},
 	}
 	for _, s := range t.Terminal {
 		c.machine.terminal[s] = true
@@ -76,10 +76,14 @@ func (c *compiler) rowFault(i int, format string, args ...any) {
 // addRows indexes the rows.
 func (c *compiler) addRows() {
 	c.table.keys(func(row int, k key) {
-		if before, ok := c.machine.index[k]; ok {
+		rows := c.machine.index
+		if k.on.wildcard() {
+			rows = c.machine.wildcards
+		}
+		if before, ok := rows[k]; ok {
 			c.rowFault(row, "row %d has %s in %s too", before, k.on, k.state)
 			return
 		}
-		c.machine.index[k] = row
+		rows[k] = row
 	})
 }

@@ -14,16 +14,16 @@ type key struct {
 	on    Symbol
 }
 
-// index has the number of the row of each key. Wildcards are symbols like all others there.
+// index has the number of the row of each key.
 type index map[key]int
 
 // find returns the row of a symbol, and whether the row names it by a wildcard.
 func (m *Machine) find(k key) (row int, wildcard, ok bool) {
-	if row, ok = m.index[k]; ok && !k.on.wildcard() {
+	if row, ok = m.index[k]; ok {
 		return row, false, true
 	}
 	k.on = m.wildcard(k.role, k.on)
-	row, ok = m.index[k]
+	row, ok = m.wildcards[k]
 	return row, true, ok
 }
 

@@ -12,10 +12,11 @@ import (
 // Machine is a compiled [Table]. It stores no conversation and never changes, so
 // all goroutines may share one.
 type Machine struct {
-	table    Table
-	terminal map[State]bool
-	index    index
-	opening  []performatives.Performative // see Opening
+	table     Table
+	terminal  map[State]bool
+	index     index                        // of the rows that name an event
+	wildcards index                        // of those that name it by a wildcard
+	opening   []performatives.Performative // see Opening
 
 	refusable [2][]performatives.Performative // see Refusable
 

@@ -44,6 +44,20 @@ func TestStepRefusesUnexpectedEvents(t *testing.T) {
 	}
 }
 
+// A wildcard stands for events, and is none.
+func TestAWildcardIsNoEvent(t *testing.T) {
+	m := tabletest.Ping().MustCompile()
+	c := machine.Status{Role: machine.Initiator, State: "done"}
+	if _, _, err := m.Step(c, machine.Event{On: machine.Duplicate(p.ActQueryIf)}); err != nil { // the table has the wildcard there
+		t.Error(err)
+	}
+	for _, on := range []machine.Symbol{machine.OtherDuplicates(), machine.OtherNotices(), machine.OtherRequests(), machine.OtherRefusedCopies()} {
+		if _, do, err := m.Step(c, machine.Event{On: on}); err == nil || m.Takes(c, on) || m.Find(c.Role, c.State, on) != nil {
+			t.Errorf("%s: %v", on, do)
+		}
+	}
+}
+
 func TestConversationIsJSON(t *testing.T) {
 	c := machine.Status{Role: machine.Responder, State: "done", Steps: 2, Updated: time.Unix(9, 0).UTC()}
 	text, err := json.Marshal(c)
