@@ -95,6 +95,8 @@ type Codon struct {
 	contents map[string]reflect.Type                 // of the commands with a registered content; nil for none
 	repeats  func() map[repeat]bool                  // what the rows of the terminal states repeat
 	paths    paths                                   // of its sides
+
+	responderSide func(r *ResponderSide) Side // that of the definition, or r itself
 }
 
 // Define makes a codon. The error names the codon and the fields of d that are wrong. It joins the
@@ -125,6 +127,9 @@ func (c *Codon) define(d Definition) error {
 	err := d.checkOwn()
 	if err != nil {
 		return err
+	}
+	if c.responderSide = d.ResponderSide; c.responderSide == nil {
+		c.responderSide = func(r *ResponderSide) Side { return r }
 	}
 	if !d.Complete {
 		if c.Table, err = cmp.Or(d.Standard, standard.All).Complete(d.Table); err != nil {
@@ -207,14 +212,6 @@ func (c *Codon) newSide(role machine.Role) Side {
 		return c.InitiatorSide()
 	}
 	return &asking[any]{}
-}
-
-// responderSide returns the side of a responder, which embeds r.
-func (c *Codon) responderSide(r *ResponderSide) Side {
-	if c.ResponderSide != nil {
-		return c.ResponderSide(r)
-	}
-	return r
 }
 
 // variant returns the codon of a record that begins with an event.

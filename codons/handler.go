@@ -143,18 +143,18 @@ func (h *Handler) finish(last Command) {
 	if err := h.scope.account.shortfall(); err != nil {
 		last = Command{standard.CommandFail, FailureOf(err)}
 	}
-	if codeOf(last.Data) != "" {
-		if cause := h.Cause(); errors.Is(cause, ErrOperator) {
-			last = Command{standard.CommandFail, operatorFailure(stoppedCode(stopped), cause)}
-		}
-	}
 	h.mu.Lock()
 	h.returned = true
 	if h.overdue != nil {
 		h.overdue()
 	}
-	failure := h.failure
+	failure, operator := h.failure, h.stopped != nil
 	h.mu.Unlock()
+	if operator && codeOf(last.Data) != "" {
+		if cause := h.Cause(); errors.Is(cause, ErrOperator) {
+			last = Command{standard.CommandFail, operatorFailure(stoppedCode(stopped), cause)}
+		}
+	}
 	if h.hold == nil || !h.hold(h, last.Name) {
 		h.slot.release()
 	}

@@ -170,11 +170,12 @@ func (i *InitiatorSide) Tag(v *Value, m *performatives.Message) string {
 
 // Reduce counts the retries of each message and each state.
 func (i *InitiatorSide) Reduce(v *Value, e *Input) {
-	if e.Sends() || i.retried != v.State() {
+	sends := e.Sends()
+	if sends || i.retried != v.State() {
 		i.retries, i.retried = 0, v.State()
 	}
 	switch {
-	case e.Sends():
+	case sends:
 		i.acknowledged = false
 	case e.On.Kind == machine.KindReceive && !refusedOrDropped(e.effects):
 		i.acknowledged = true

@@ -1,6 +1,7 @@
 package codons
 
 import (
+	"slices"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons/machine"
@@ -44,7 +45,9 @@ type Input struct {
 }
 
 // Sends reports whether the step sends a new message.
-func (e *Input) Sends() bool { return e.does(machine.EffectSend, "") }
+func (e *Input) Sends() bool {
+	return slices.ContainsFunc(e.effects, func(f machine.Effect) bool { return f.Kind == machine.EffectSend })
+}
 
 // misread reports whether the event is a message that this side cannot read.
 func (e *Input) misread() bool {
@@ -52,7 +55,9 @@ func (e *Input) misread() bool {
 }
 
 // Arms reports whether the step starts a timer.
-func (e *Input) Arms(timer string) bool { return e.does(machine.EffectArm, timer) }
+func (e *Input) Arms(timer string) bool {
+	return slices.ContainsFunc(e.effects, func(f machine.Effect) bool { return f.Kind == machine.EffectArm && f.Name == timer })
+}
 
 // lostPeer returns the reason for the loss of the peer, and whether the event is one.
 func (e *Input) lostPeer() (performatives.Code, bool) {
@@ -62,15 +67,6 @@ func (e *Input) lostPeer() (performatives.Code, bool) {
 
 // hasCode reports whether the data of an event of this kind is a code.
 func (e *Input) hasCode() bool { return e.On.Kind == machine.KindPeerLost }
-
-func (e *Input) does(kind machine.EffectKind, name string) bool {
-	for _, f := range e.effects {
-		if f.Kind == kind && (name == "" || f.Name == name) {
-			return true
-		}
-	}
-	return false
-}
 
 // stamper returns the ids and times of the messages that a step makes.
 type stamper interface{ stamp() performatives.Stamp }

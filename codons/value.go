@@ -160,13 +160,9 @@ func (v *Value) classify(m *performatives.Message, tag string) machine.Symbol {
 	case refused >= 0:
 		return v.sent[refused].refusedBy(m.AsRefusal().Code)
 	case m.InReplyTo() != "" && slices.Contains(v.former, m.InReplyTo()), v.request != nil && v.overtaken(m):
-		stale := machine.Stale(act)
-		stale.Name = tag // the row of a stale message may depend on its tag
-		return stale
-	case tag != "":
-		return machine.ReceiveTagged(act, tag)
+		return machine.StaleTagged(act, tag) // its row may depend on the tag
 	}
-	return machine.Receive(act)
+	return machine.ReceiveTagged(act, tag)
 }
 
 // overtaken reports whether m was made before the latest request, which is not nil and of the same
