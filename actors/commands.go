@@ -7,9 +7,9 @@ import (
 )
 
 // command is a message from an agent's handle to its cell, run on the agent's actor.
-// Commands that end something are sent at most once for each thing that was begun: they
-// are exempt from the mailbox's bounds and have urgent priority, so that a backlog of
-// messages does not delay the end.
+// Commands that end something are sent at most once for each thing that was begun:
+// [Mailbox.post] exempts them from the mailbox's bounds and gives them urgent priority, so that a
+// backlog of messages does not delay the end.
 type command interface{ run(*cell, actor.Context) }
 
 type (
@@ -40,12 +40,8 @@ type (
 )
 
 // Control exempts these commands from the mailbox's bounds.
-func (*timerFired) Control()         {}
-func (*removed) Control()            {}
-func (*alias) Control()              {}
-func (*end) Control()                {}
-func (*redelivery) Control()         {}
-func (*conversationFailed) Control() {}
+func (*timerFired) Control() {}
+func (*removed) Control()    {}
 
 // Priority returns the priority of the conversation, if it has one.
 func (b *begin) Priority() performatives.Priority {
@@ -54,11 +50,6 @@ func (b *begin) Priority() performatives.Priority {
 	}
 	return performatives.Normal
 }
-
-func (*alias) Priority() performatives.Priority              { return performatives.Urgent }
-func (*end) Priority() performatives.Priority                { return performatives.Urgent }
-func (*redelivery) Priority() performatives.Priority         { return performatives.Urgent }
-func (*conversationFailed) Priority() performatives.Priority { return performatives.Urgent }
 
 func (d *do) run(c *cell, _ actor.Context) { d.fn(c.agent) }
 

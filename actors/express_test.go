@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -109,6 +110,24 @@ func TestCommandsAreNotExpedited(t *testing.T) {
 		})
 		if first, _, _ := strings.Cut(got[0], " "); first != want {
 			t.Errorf("%T: mailbox %s is served first, want %s", message, first, want)
+		}
+	}
+}
+
+// A full mailbox takes the commands that end something, among its urgent messages.
+func TestCommandsThatEndHaveRoom(t *testing.T) {
+	for _, message := range []any{&alias{}, &end{}, &redelivery{}, &conversationFailed{}, &retire{}} {
+		b := newTestMailbox(1)
+		for _, p := range []performatives.Priority{performatives.Normal, performatives.Urgent} {
+			if err := b.Post(inBand("", p)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := b.Post(message); err != nil || b.Len(performatives.Urgent) != 2 {
+			t.Errorf("%T: %v, with %d urgent messages", message, err, b.Len(performatives.Urgent))
+		}
+		if err := b.Post(inBand("", performatives.Urgent)); !errors.Is(err, ErrMailboxFull) {
+			t.Errorf("a message that ends nothing: %v", err)
 		}
 	}
 }

@@ -194,6 +194,8 @@ func (m *Mailbox) post(message any, room int32) Reason {
 		}
 	case *begin:
 		at.band, at.until = c.Priority().Band(), timely
+	case *end, *alias, *redelivery, *conversationFailed, *retire: // see command
+		at = place{performatives.Urgent.Band(), unbounded, true}
 	case *actor.PoisonPill:
 		at.band, at.until = performatives.Low.Band(), unbounded
 	case prioritized:

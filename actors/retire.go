@@ -118,10 +118,6 @@ func (q *quiet) run(c *cell, _ actor.Context) {
 // got.
 type retire struct{ *retirement }
 
-func (*retire) Control() {}
-
-func (*retire) Priority() performatives.Priority { return performatives.Urgent }
-
 func (r *retire) run(c *cell, _ actor.Context) {
 	switch {
 	case !r.ifQuiet:
