@@ -211,24 +211,14 @@ func forMessage[E any](in keyed[E], m *performatives.Message) *E {
 	if toResponder && about != "" && (act.IsReply() || act == performatives.ActPropose) {
 		toResponder = about != m.ConversationID() && in.find(Key{about, m.Sender(), false}) == nil
 	}
-	if e := onSide(in, m, !toResponder); e != nil {
-		return e
-	}
-	if e := onSide(in, m, toResponder); e != nil && !in.withSelf(e) {
-		return e
+	for _, initiator := range [...]bool{!toResponder, toResponder} {
+		e := in.find(Key{m.ConversationID(), m.Sender(), initiator})
+		if e == nil && about != "" {
+			e = in.find(Key{about, m.Sender(), initiator})
+		}
+		if e != nil && (initiator == !toResponder || !in.withSelf(e)) {
+			return e
+		}
 	}
 	return nil
-}
-
-// onSide returns the conversation of m in which the agent has the given role, or nil.
-func onSide[E any](in keyed[E], m *performatives.Message, initiator bool) *E {
-	k := Key{m.ConversationID(), m.Sender(), initiator}
-	if e := in.find(k); e != nil {
-		return e
-	}
-	if m.InReplyTo() == "" {
-		return nil
-	}
-	k.ID = performatives.ConversationID(m.InReplyTo())
-	return in.find(k)
 }

@@ -43,7 +43,7 @@ func stopCause(on machine.Symbol) error {
 		return ErrCanceled
 	case on.Act == performatives.ActNotUnderstood:
 		return ErrMisread
-	case on == machine.Timeout(machine.TimerDeadline):
+	case on == onDeadline:
 		return ErrDeadline
 	case on.Kind == machine.KindTimeout:
 		return fmt.Errorf("%w: %s", ErrTimer, on.Name)

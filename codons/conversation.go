@@ -248,11 +248,10 @@ func (c *Conversation) handle(m *performatives.Message) {
 // for a message that comes again or late, for a refusal, so that no NOT_UNDERSTOOD answers another,
 // and for a state without the row: that of a responder which awaits no further message.
 func (c *Conversation) misread(m *performatives.Message, on machine.Symbol, why *performatives.Refusal) bool {
-	command := machine.Commanded(standard.CommandMisread)
-	if on.Kind != machine.KindReceive || m.AsRefusal() != nil || !c.machine.Takes(c.at, command) {
+	if on.Kind != machine.KindReceive || m.AsRefusal() != nil || !c.machine.Takes(c.at, onMisread) {
 		return false
 	}
-	c.take(Input{On: command, Message: m, Data: performatives.NotUnderstood{ReasonCode: why.Code, ReasonText: why.Text}})
+	c.take(Input{On: onMisread, Message: m, Data: performatives.NotUnderstood{ReasonCode: why.Code, ReasonText: why.Text}})
 	return true
 }
 
@@ -310,7 +309,7 @@ func (c *Conversation) finish(last *performatives.Message) {
 		c.release()
 	}
 	if c.at.Role == machine.Initiator {
-		if c.event.On == machine.Timeout(machine.TimerDeadline) {
+		if c.event.On == onDeadline {
 			c.cancelExpired()
 		}
 		used := last

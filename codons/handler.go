@@ -216,26 +216,13 @@ func (h *Handler) Cause() error { return context.Cause(h.ctx) }
 // published as abandoned.
 func (h *Handler) expire(grace time.Duration) {
 	h.cancel(ErrEnded)
-	if !h.overran(grace) {
-		return
-	}
-	c := h.conversation
-	failureLogger(c.job(h.job), c.agent).Warn("handler still runs", "after", time.Since(h.began))
-	if stream := &c.agent.System().Events; events.Wants[events.WorkAbandoned](stream) {
-		stream.Publish(events.WorkAbandoned{At: events.At{Time: time.Now()}, Agent: c.agent.ID(), Conversation: c.key.ID})
-	}
-}
-
-// overran reports whether the handler has not returned in time. While the grace has not passed,
-// it reports false and has expire called after it.
-func (h *Handler) overran(grace time.Duration) bool {
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	if h.overdue != nil {
 		h.overdue()
 	}
 	if h.returned {
-		return false
+		h.mu.Unlock()
+		return
 	}
 	system := h.conversation.agent.System()
 	forget, stop := system.Outlive(h.caller()), func() bool { return false }
@@ -243,7 +230,19 @@ func (h *Handler) overran(grace time.Duration) bool {
 		stop = system.AfterFunc(grace, func() { h.expire(0) })
 	}
 	h.overdue = func() bool { forget(); return stop() }
-	return grace <= 0
+	h.mu.Unlock()
+	if grace <= 0 {
+		h.abandoned()
+	}
+}
+
+// abandoned logs and publishes that the handler still runs.
+func (h *Handler) abandoned() {
+	c := h.conversation
+	failureLogger(c.job(h.job), c.agent).Warn("handler still runs", "after", time.Since(h.began))
+	if stream := &c.agent.System().Events; events.Wants[events.WorkAbandoned](stream) {
+		stream.Publish(events.WorkAbandoned{At: events.At{Time: time.Now()}, Agent: c.agent.ID(), Conversation: c.key.ID})
+	}
 }
 
 // Panicked logs and publishes a panic in code of the agent or the caller. job is the name of the

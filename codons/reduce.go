@@ -49,10 +49,14 @@ func (e *Input) Sends() bool {
 	return slices.ContainsFunc(e.effects, func(f machine.Effect) bool { return f.Kind == machine.EffectSend })
 }
 
+// Symbols with which events are compared.
+var (
+	onMisread  = machine.Commanded(standard.CommandMisread)
+	onDeadline = machine.Timeout(machine.TimerDeadline)
+)
+
 // misread reports whether the event is a message that this side cannot read.
-func (e *Input) misread() bool {
-	return e.On == machine.Commanded(standard.CommandMisread) && e.Message != nil
-}
+func (e *Input) misread() bool { return e.On == onMisread && e.Message != nil }
 
 // Arms reports whether the step starts a timer.
 func (e *Input) Arms(timer string) bool {
