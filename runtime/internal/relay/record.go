@@ -117,10 +117,10 @@ func (t *record) roleOf(m *performatives.Message) machine.Role {
 	return machine.Initiator
 }
 
-// sides yields the two parties, numbered from 0, and one of them if both are behind one session.
+// sides yields the two parties, numbered from 0, and one of them if both have the same roster.
 func (t *record) sides() iter.Seq2[int, party] {
 	return func(yield func(int, party) bool) {
-		if yield(0, t.asker) && (t.asker.via == nil || t.asker.via != t.worker.via) {
+		if yield(0, t.asker) && (t.asker.via != t.worker.via || t.asker.via == nil && !t.asker.id.Is(t.worker.id)) {
 			yield(1, t.worker)
 		}
 	}

@@ -1383,3 +1383,20 @@ func TestRecordThatChangesWhileAMessageFails(t *testing.T) {
 		})
 	}
 }
+
+// An agent of this process that a namespace has chosen for its own request has one record, which
+// ends once.
+func TestRecordOfAnAgentThatAsksItself(t *testing.T) {
+	d := newRecordsFixture(t)
+	here := party{id: "Ann"}
+	on := passage{message: act(t, "q", p.ActRequest, func(e *p.Envelope) { e.Receiver = "ANN" }), from: here, to: party{id: "ANN"}, as: "calc"}
+	if err := d.passesAs(on); err != nil {
+		t.Fatal(err)
+	}
+	if all := d.eachLocked(here.key(), every); len(all) != 1 {
+		t.Errorf("there are %d records of the agent, want 1", len(all))
+	}
+	d.AgentStopped("ann")
+	d.wantOpen(0)
+	d.wantEnds()
+}
