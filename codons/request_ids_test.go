@@ -40,6 +40,7 @@ func newRuns(rounds int) *runs {
 // crowdOut ends more conversations at Jules than it has tombstones.
 func crowdOut(w *kit.World) {
 	w.T.Helper()
+	synctest.Wait() // the tombstones of the conversations so far are the oldest
 	for range 300 {
 		if _, err := delegation.Delegate(w.T.Context(), w.Eddy, "Jules", p.TaskRequest{TaskType: "other"}); err != nil {
 			w.T.Fatal(err)

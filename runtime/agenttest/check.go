@@ -7,10 +7,10 @@ type Problem string
 
 // The problems.
 const (
-	ErrorLogged    = Problem(systemtest.ErrorLogged)
-	Violation      = Problem(systemtest.Violation)      // a message breaks its protocol
-	PayloadChanged = Problem(systemtest.PayloadChanged) // after it was sent
-	DeadLetter     = Problem(systemtest.DeadLetter)     // a message could not be delivered before the test's end
+	ErrorLogged    Problem = Problem(systemtest.ErrorLogged)
+	Violation      Problem = Problem(systemtest.Violation)      // a message breaks its protocol
+	PayloadChanged Problem = Problem(systemtest.PayloadChanged) // after it was sent
+	DeadLetter     Problem = Problem(systemtest.DeadLetter)     // a message could not be delivered before the test's end
 )
 
 // Allow says that problems of these kinds do not fail the test.
