@@ -218,3 +218,18 @@ func TestExpediteAScheduledMailbox(t *testing.T) {
 
 // band returns the band of a priority.
 func (m *Mailbox) band(p performatives.Priority) *band { return m.newBand(p.Band()) }
+
+// The engine registers an actor before it tells its mailbox of the dispatcher. So a message may come
+// before. It is served after Start.
+func TestUrgentMessageWhileTheEngineRegistersTheHandlers(t *testing.T) {
+	m, r, sim := NewMailbox(MailboxOptions{}), &recorder{}, NewSim(SimOptions{})
+	var posted sync.WaitGroup
+	posted.Go(func() { m.PostUserMessage(inBand("early", performatives.Urgent)) })
+	m.RegisterHandlers(r, sim)
+	posted.Wait()
+	m.Start()
+	sim.Run()
+	if len(r.user) != 1 {
+		t.Errorf("served %v, want the early message", r.user)
+	}
+}

@@ -38,18 +38,18 @@ type Mailbox struct {
 	config     *mailboxConfig
 	bands      [performatives.Bands]atomic.Pointer[band] // nil until the first message
 	system     atomic.Pointer[systemMessage]             // newest first
-	order      uint64                                    // of its turns in a simulation
+	turns      turns                                     // set before Start, and constant afterwards
+	order      uint64                                    // of its turns in a simulation; set before Start
+	express    bool                                      // the dispatcher has an express queue; set before Start
 
 	// Fields that only the consumer writes: the goroutine that holds stateRunning.
-	invoker   actor.MessageInvoker
-	turns     turns
-	pending   *systemMessage // system messages taken from system, oldest first
-	process   *actor.ActorProcess
-	scheduler bandScheduler
-	express   bool // the dispatcher has an express queue
 	stopping  bool // the actor has received Stop
 	stopped   bool // the remaining messages are to be refused
 	drained   bool // all messages have been served or refused
+	scheduler bandScheduler
+	invoker   actor.MessageInvoker
+	pending   *systemMessage // system messages taken from system, oldest first
+	process   *actor.ActorProcess
 }
 
 var _ actor.Mailbox = (*Mailbox)(nil)
@@ -171,14 +171,14 @@ type prioritized interface {
 
 // place says where a message goes in a mailbox.
 type place struct {
-	band  int
-	until bound // the band is full for the message
-	quiet bool  // it does not move the mailbox to the express queue of the dispatcher
+	band     int
+	until    bound // the band is full for the message
+	ordinary bool  // it does not move the mailbox to the express queue of the dispatcher
 }
 
 // post queues message, or returns the reason why it cannot. Its band has that much room beyond the
-// capacity. The commands of the agent itself are quiet, except begin: they use the urgent band only
-// to overtake messages of the same mailbox.
+// capacity. The commands of the agent itself leave the mailbox in the ordinary queue of the
+// dispatcher, except begin: they use the urgent band only to overtake messages of the same mailbox.
 func (m *Mailbox) post(message any, room int32) Reason {
 	at := place{band: performatives.Normal.Band(), until: bounded}
 	content := message
@@ -203,7 +203,7 @@ func (m *Mailbox) post(message any, room int32) Reason {
 		if _, ok := content.(Control); ok {
 			at.until = unbounded
 		}
-		_, at.quiet = content.(command)
+		_, at.ordinary = content.(command)
 	case Control:
 		at.until = unbounded
 	case actor.MessageBatch:
@@ -237,7 +237,7 @@ func (m *Mailbox) push(message any, at place, capacity int32) Reason {
 	if reason != 0 {
 		return reason
 	}
-	m.wake(1<<at.band, at.band == performatives.Urgent.Band() && !at.quiet)
+	m.wake(1<<at.band, at.band == performatives.Urgent.Band() && !at.ordinary)
 	return 0
 }
 
@@ -258,7 +258,7 @@ func (m *Mailbox) wake(bit uint32, express bool) {
 	if w&bit == 0 {
 		w = m.state.Or(bit) | bit
 	}
-	express = express && m.express
+	express = express && w&stateStarted != 0 && m.express // before Start the engine may be setting it
 	lane := uint32(stateOrdinary)
 	if express {
 		lane = stateExpress

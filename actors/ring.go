@@ -20,6 +20,7 @@ func (r *ring[T]) grow() {
 	items := make([]T, max(4, 2*r.n))
 	n := copy(items, r.items[r.head:])
 	copy(items[n:], r.items[:r.head])
+	clear(r.items) // its owner may keep them
 	r.items, r.head = items, 0
 }
 
