@@ -38,18 +38,19 @@ type Mailbox struct {
 	config     *mailboxConfig
 	bands      [performatives.Bands]atomic.Pointer[band] // nil until the first message
 	system     atomic.Pointer[systemMessage]             // newest first
-	turns      turns                                     // set before Start, and constant afterwards
-	order      uint64                                    // of its turns in a simulation; set before Start
-	express    bool                                      // the dispatcher has an express queue; set before Start
+	order      uint64                                    // of its turns in a simulation
 
-	// Fields that only the consumer writes: the goroutine that holds stateRunning.
+	// Fields that only the consumer writes: the goroutine that holds stateRunning. Producers may read
+	// turns and express after Start.
+	invoker   actor.MessageInvoker
+	turns     turns
+	pending   *systemMessage // system messages taken from system, oldest first
+	process   *actor.ActorProcess
+	scheduler bandScheduler
+	express   bool // the dispatcher has an express queue
 	stopping  bool // the actor has received Stop
 	stopped   bool // the remaining messages are to be refused
 	drained   bool // all messages have been served or refused
-	scheduler bandScheduler
-	invoker   actor.MessageInvoker
-	pending   *systemMessage // system messages taken from system, oldest first
-	process   *actor.ActorProcess
 }
 
 var _ actor.Mailbox = (*Mailbox)(nil)
