@@ -24,6 +24,6 @@
 // own that opens conversations.
 //
 // Conform runs agents in the same world as package runtime/agenttest: on virtual time, over a
-// network with faults, and with the same problems at its end. It chooses conversations and faults by
-// a seed, and knows the table; there, a test says what happens, and knows what it expects.
+// network with faults, and with the same problems at its end. It chooses conversations and faults
+// by a seed, and knows the table; there, a test says what happens, and knows what it expects.
 package codontest
