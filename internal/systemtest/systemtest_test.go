@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -97,11 +99,26 @@ func TestReports(t *testing.T) {
 				return s.Stop(ctx)
 			}
 		}, ""},
-		"more events than the queue holds": {func(s *small) {
+		"more dead letters at the end than the queue holds": {func(s *small) {
+			m := s.say(s.a, "B")
+			s.stop = func(ctx context.Context) error {
+				for range eventQueue + 1 {
+					s.DeadLetter("Nobody", m, performatives.CodeUnknownAgent)
+				}
+				return s.Stop(ctx)
+			}
+		}, ""},
+		"more dead letters than the queue holds, which are allowed": {func(s *small) {
 			s.Allow(DeadLetter)
 			m := s.say(s.a, "B")
 			for range eventQueue + 1 {
 				s.DeadLetter("Nobody", m, performatives.CodeUnknownAgent)
+			}
+		}, ""},
+		"more events than the queue holds": {func(s *small) {
+			s.Allow(PayloadChanged)
+			for range eventQueue + 1 {
+				events.Publish(&s.Events, lifecycle.PayloadChanged{})
 			}
 		}, "1 events were lost"},
 		"agents that go on": {func(s *small) {

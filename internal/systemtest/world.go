@@ -42,10 +42,11 @@ type World struct {
 	*actors.System // set by Watch
 	Net            Network
 
-	report func(format string, args ...any)
-	pool   *actors.Pool // nil for a test that has brought a dispatcher
-	log    errorLog
-	events *events.Subscription // to problems
+	report  func(format string, args ...any)
+	pool    *actors.Pool // nil for a test that has brought a dispatcher
+	log     errorLog
+	events  *events.Subscription // to problems but dead letters
+	letters *events.Subscription // to dead letters, before the end
 
 	mu      sync.Mutex
 	allowed map[Problem]bool
@@ -113,17 +114,13 @@ func (w *World) dismiss(ctx context.Context) error {
 // Watch records the problems of a system from now on.
 func (w *World) Watch(s *actors.System) {
 	w.System, w.Net.system = s, s
-	kinds := []events.Kind{lifecycle.KindViolation, lifecycle.KindPayload}
-	if !w.allowed[DeadLetter] {
-		kinds = append(kinds, events.KindMessageDeadLettered)
-	}
-	w.events = s.Events.Subscribe(events.SubscribeOptions{Capacity: eventQueue, Kinds: kinds})
+	w.events = s.Events.Subscribe(events.SubscribeOptions{Capacity: eventQueue, Kinds: []events.Kind{lifecycle.KindViolation, lifecycle.KindPayload}})
+	w.letters = s.Events.Subscribe(events.SubscribeOptions{Capacity: eventQueue, Kinds: []events.Kind{events.KindMessageDeadLettered}})
 }
 
 // End stops the system by stop, and reports what is left and all problems.
 func (w *World) End(ctx context.Context, stop func(context.Context) error) {
-	w.checkEvents()
-	w.Allow(DeadLetter) // from now on: the messages for agents that stop
+	w.letters.Close() // later ones are messages for agents that stop
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Minute)
 	defer cancel()
 	if err := errors.Join(stop(ctx), w.dismiss(ctx)); err != nil {
@@ -132,7 +129,9 @@ func (w *World) End(ctx context.Context, stop func(context.Context) error) {
 	if c := w.Counts(); c.Agents != 0 || c.Open != 0 || c.Working != 0 {
 		w.report("after the end %d agents, %d conversations and %d jobs are left", c.Agents, c.Open, c.Working)
 	}
-	w.checkEvents()
+	w.events.Close()
+	w.checkEvents(w.letters)
+	w.checkEvents(w.events)
 	if lost := w.events.Lost(); lost > 0 {
 		w.report("%d events were lost, so not all was checked", lost)
 	}
@@ -163,10 +162,10 @@ func (w *World) problem(p Problem, format string, args ...any) {
 // nothing new.
 var dropped = []performatives.Code{machine.DropDuplicate, machine.DropStale, machine.DropLate}
 
-// checkEvents reports the problems among the events so far.
-func (w *World) checkEvents() {
-	for len(w.events.C) > 0 {
-		switch e := (<-w.events.C).Event.(type) {
+// checkEvents reports the problems among the events of a subscription, which is closed.
+func (w *World) checkEvents(all *events.Subscription) {
+	for r := range all.C {
+		switch e := r.Event.(type) {
 		case lifecycle.Violation:
 			w.problem(Violation, "%s to %s: %v", e.Sender, e.Receiver, e)
 		case lifecycle.PayloadChanged:
