@@ -167,8 +167,8 @@ func unhandled(m *performatives.Message) (performatives.Code, string) {
 // reports false when the agent does not play the role.
 func (c *cell) openConversation(p int, m *performatives.Message) bool {
 	if c.responders == nil {
-		all := make([]Responder, len(c.sys.opts.Protocols))
-		for i, protocol := range c.sys.opts.Protocols {
+		all := make([]Responder, len(c.sys.protocols))
+		for i, protocol := range c.sys.protocols {
 			all[i] = protocol.Bind(Self{c}, c.agent)
 		}
 		c.responders = &all

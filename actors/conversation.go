@@ -44,7 +44,7 @@ type Conversation interface {
 
 // Protocol lets agents answer the conversations of one codon.
 type Protocol interface {
-	// Name returns the Protocol field of the codon's messages.
+	// Name returns the Protocol field of the codon's messages. It is constant.
 	Name() string
 	// Opens reports whether m opens a conversation of this codon for a responder. m
 	// belongs to no open conversation.

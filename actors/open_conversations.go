@@ -137,7 +137,7 @@ func (s *System) ConversationsWith(id performatives.ConversationID) iter.Seq[Con
 // name when it opens none.
 func (s *System) ProtocolOf(m *performatives.Message) string {
 	if p := s.protocolFor(m.Header()); p >= 0 {
-		return s.opts.Protocols[p].Name()
+		return s.protocols[p].name
 	}
 	return ""
 }

@@ -8,6 +8,18 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
+// protocol is a [Protocol] of a system, with what it says of itself for good.
+type protocol struct {
+	Protocol
+	name      string
+	unguarded bool // see UnguardedProtocol
+}
+
+func newProtocol(p Protocol) protocol {
+	u, ok := p.(UnguardedProtocol)
+	return protocol{Protocol: p, name: p.Name(), unguarded: ok && u.Unguarded()}
+}
+
 // RoleProtocol is a [Protocol] that knows which agents play its role, without binding them.
 type RoleProtocol interface {
 	Protocol
@@ -45,11 +57,11 @@ func (s *System) rolesOf(agent Agent) *roles {
 	if known, ok := s.roles.Load(t); ok {
 		return known.(*roles) //nolint:forcetypeassert // nothing else is stored
 	}
-	r := &roles{plays: make([]bool, len(s.opts.Protocols))}
+	r := &roles{plays: make([]bool, len(s.protocols))}
 	var errs []error
 	var methods []string // of the roles that the agent plays
-	for i, p := range s.opts.Protocols {
-		played, ok := p.(RoleProtocol)
+	for i, p := range s.protocols {
+		played, ok := p.Protocol.(RoleProtocol)
 		if !ok {
 			continue
 		}
@@ -60,7 +72,7 @@ func (s *System) rolesOf(agent Agent) *roles {
 		plays, err := played.Plays(agent)
 		r.plays[i] = plays
 		if plays {
-			r.names = append(r.names, p.Name())
+			r.names = append(r.names, p.name)
 			methods = append(methods, played.Methods()...)
 		}
 		errs = append(errs, err)
@@ -106,10 +118,8 @@ func (c *cell) checkGuards(m *performatives.Message, p int) *performatives.Refus
 	if len(c.sys.guarding) == 0 {
 		return nil
 	}
-	if p >= 0 {
-		if u, ok := c.sys.opts.Protocols[p].(UnguardedProtocol); ok && u.Unguarded() {
-			return nil
-		}
+	if p >= 0 && c.sys.protocols[p].unguarded {
+		return nil
 	}
 	if c.guards == nil {
 		var bound []Guard

@@ -40,7 +40,8 @@ type System struct {
 	gate    *admission.Gate // of the handlers; nil in a simulation
 	mailbox *mailboxConfig  // for conversations, and agents without Spec.Capacity
 
-	guarding      []GuardProtocol // the protocols of opts that implement Guarding
+	protocols     []protocol
+	guarding      []GuardProtocol // those of protocols that implement it
 	registrations registry        // by folded id and also by registered id if that differs
 	capabilities  capabilityIndex // of the registered agents
 	sealing       atomic.Bool     // an agent had a Sealer
@@ -81,6 +82,7 @@ func NewSystem(o Options) (*System, error) {
 	}
 	s := &System{opts: o, groups: make(map[string]*actor.PID), requestIDs: newRequestIDs(o.RequestIDs)}
 	for _, p := range s.opts.Protocols {
+		s.protocols = append(s.protocols, newProtocol(p))
 		if g, ok := p.(GuardProtocol); ok {
 			s.guarding = append(s.guarding, g)
 		}
@@ -362,8 +364,8 @@ func (s *System) HasRun(id performatives.AgentID) bool {
 // protocolFor returns the index of the protocol that m opens a conversation of, or -1. A
 // message with a Protocol field opens only that protocol.
 func (s *System) protocolFor(m *performatives.Message) int {
-	for i, p := range s.opts.Protocols {
-		if (m.Protocol() == "" || m.Protocol() == p.Name()) && p.Opens(m) {
+	for i := range s.protocols {
+		if p := &s.protocols[i]; (m.Protocol() == "" || m.Protocol() == p.name) && p.Opens(m) {
 			return i
 		}
 	}
