@@ -168,8 +168,8 @@ func (r *Registry) DecodePayload(act Performative, ontology string, raw json.Raw
 // else to the built-in type of the act, else to [Raw]; of a member that occurs twice the last
 // counts. The built-in type does not apply to a message with a message type, since the application
 // defines the payload. For an act without a type, an empty raw gives nil, the payload of an act
-// without content. DecodeTyped does not validate the payload; [New] does. The result does not share memory with raw.
-// The error is a [*Refusal] with [CodeInvalidPayload] that names the field.
+// without content. DecodeTyped does not validate the payload; [New] does. The result does not share
+// memory with raw. The error is a [*Refusal] with [CodeInvalidPayload] that names the field.
 func (r *Registry) DecodeTyped(act Performative, messageType, ontology string, raw json.RawMessage) (any, error) {
 	if messageType != "" {
 		switch t, ok := r.messageType(messageType); {
