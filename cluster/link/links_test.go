@@ -566,10 +566,14 @@ func TestLinksRemoveAndAdd(t *testing.T) {
 		n.cut(true)
 		synctest.Wait()
 		mustSend(t, a, nodeB, numbered(t, 3, performatives.Normal))
+		end := a.find(nodeB)
 		a.Remove(nodeB)
 		equal(t, "returned", atA.undelivered(), []string{"3 false"})
 		a.Remove(nodeB) // again
 		if err := a.Send(nodeB, numbered(t, 4, performatives.Normal)); codeOf(err) != performatives.CodeStopped {
+			t.Errorf("got %v", err)
+		}
+		if err := end.send(parcel{message: numbered(t, 4, performatives.Normal)}); codeOf(err) != performatives.CodeStopped { // it was found before
 			t.Errorf("got %v", err)
 		}
 		a.Add(cluster.Member{Incarnation: nodeB})

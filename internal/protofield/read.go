@@ -2,17 +2,14 @@ package protofield
 
 import "google.golang.org/protobuf/encoding/protowire"
 
-// Each calls f with each field that is a varint or has a length, and reports whether
-// data is well-formed. text is nil for a varint only.
+// Each calls f with each field, as [Next] reads it, and reports whether data is well-formed.
 func Each(data []byte, f func(num protowire.Number, text []byte, n uint64)) bool {
 	for len(data) > 0 {
 		num, text, n, size := Next(data)
 		if size < 0 {
 			return false
 		}
-		if num != 0 {
-			f(num, text, n)
-		}
+		f(num, text, n)
 		data = data[size:]
 	}
 	return true

@@ -24,6 +24,28 @@ func TestNext(t *testing.T) {
 	}
 }
 
+// A field that is no varint and has no length is skipped, whatever its number. A broken one has no
+// size.
+func TestNextOfAnotherType(t *testing.T) {
+	for name, c := range map[string]struct {
+		data string
+		size int // negative: any such
+	}{
+		"64 bits":                  {"\x0912345678", 9},
+		"32 bits":                  {"\x0d1234", 5},
+		"a group":                  {"\x0b\x10\x01\x0c", 4},
+		"a group without an end":   {"\x0b\x10\x01", -1},
+		"the end of no group":      {"\x0c\x10\x01", -1},
+		"a type that is none":      {"\x0e\x10\x01", -1},
+		"the number 0":             {"\x02\x01x", -1},
+		"32 bits that are cut off": {"\x0d123", -1},
+	} {
+		if num, text, n, size := Next([]byte(c.data)); num != 0 || text != nil || n != 0 || max(size, -1) != c.size {
+			t.Errorf("%s: got field %d, text %q, number %d, size %d", name, num, text, n, size)
+		}
+	}
+}
+
 // checkField compares Next with anyField.
 func checkField(t *testing.T, data []byte) (size int) {
 	t.Helper()

@@ -209,6 +209,7 @@ func TestDecodeSaysWhatIsWrong(t *testing.T) {
 		{"no id", change(func(e *ribosomev1.Envelope) { e.Id = "" }), performatives.CodeInvalidPayload, "message_id"},
 		{"a line break", change(func(e *ribosomev1.Envelope) { e.Receiver = "a\nb" }), performatives.CodeInvalidID, "receiver"},
 		{"a priority of the future", change(func(e *ribosomev1.Envelope) { e.Priority = 4 }), performatives.CodeInvalidPayload, "priority"},
+		{"a negative priority", change(func(e *ribosomev1.Envelope) { e.Priority = -1 }), performatives.CodeInvalidPayload, "priority"},
 		{"a message type of two words", change(func(e *ribosomev1.Envelope) { e.MessageType = "REVIEW REQUEST" }), performatives.CodeInvalidPayload, "message_type"},
 		{"a trace that is none", change(func(e *ribosomev1.Envelope) { e.Trace = "x" }), performatives.CodeInvalidPayload, "trace"},
 		{"a time beyond all years", change(func(e *ribosomev1.Envelope) { e.ReplyBy = &timestamppb.Timestamp{Seconds: maxSeconds + 1} }), performatives.CodeInvalidPayload, "reply_by"},

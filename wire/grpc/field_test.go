@@ -83,12 +83,15 @@ func TestDecodeAllocs(t *testing.T) {
 	}
 	reply := request
 	reply.Performative, reply.ConversationID, reply.InReplyTo, reply.ReplyWith = performatives.ActInform, conversation, conversation, ""
+	long := request
+	long.Protocol, long.ReplyWith = strings.Repeat("p", 180), strings.Repeat("r", 180)
 	for name, want := range map[string]struct {
 		e performatives.Envelope
 		n float64
 	}{
-		"a request": {request, 4}, // the message, the names, the payload and its interface
-		"a reply":   {reply, 4},
+		"a request":  {request, 4}, // the message, the names, the payload and its interface
+		"a reply":    {reply, 4},
+		"long names": {long, 6}, // two names by themselves
 	} {
 		frame := encode(t, c, message(t, want.e))
 		if got := testing.AllocsPerRun(100, func() { c.Decode(frame, func(wire.Inbound) {}) }); got != want.n {
