@@ -184,7 +184,7 @@ func TestDecodeRefuses(t *testing.T) {
 
 // A payload made here carries the constant status of acl, whatever its Extra.
 func TestStatusOfPayloadsMadeHere(t *testing.T) {
-	extra := p.Members{"subtask_id": json.RawMessage(`"s"`)}
+	extra := p.Members{"subtask_id": json.RawMessage(`"s"`), "status": {}} // an empty member is none
 	tests := map[string]json.Marshaler{
 		"accepted": p.TaskAccept{Extra: extra}, "rejected": p.TaskReject{Extra: extra}, "failure": p.Failure{Extra: extra},
 		"success": p.InformCapabilities{Extra: extra}, "done": p.Receipt{Extra: extra},
@@ -196,7 +196,7 @@ func TestStatusOfPayloadsMadeHere(t *testing.T) {
 			t.Errorf("%T is written %s, %v; want %s", v, b, err, want)
 		}
 	}
-	if len(extra) != 1 {
+	if len(extra) != 2 || len(extra["status"]) != 0 {
 		t.Errorf("writing changed Extra: %v", extra)
 	}
 }

@@ -457,6 +457,9 @@ func TestLinkStreamOwnMemory(t *testing.T) {
 	if mem.IsBelowBufferPoolingThreshold(cap(lent)) {
 		t.Errorf("gRPC does not give memory of %d bytes back", cap(lent))
 	}
+	if want := 2 * cap(lent); cap(s.Memory(want)) < want {
+		t.Errorf("the memory has less than %d bytes", want)
+	}
 	l.parts = [][]byte{own}
 	l.give().Free()
 	if got := *frames.Get(1); cap(got) > 0 && &got[:1][0] == &own[0] {

@@ -1400,3 +1400,19 @@ func TestRecordOfAnAgentThatAsksItself(t *testing.T) {
 	d.wantOpen(0)
 	d.wantEnds()
 }
+
+// A name that two requests of an asker have is that of the one which was sent last, also again.
+func TestNameOfTwoRequests(t *testing.T) {
+	d := newRecordsFixture(t)
+	for _, asked := range []*p.Message{
+		act(t, "q", p.ActRequest, nil),
+		act(t, "r", p.ActRequest, func(e *p.Envelope) { e.Receiver, e.ConversationID, e.ReplyWith = "cid", "d", "q" }),
+		act(t, "q", p.ActRequest, nil),
+	} {
+		d.must(asked)
+		answer := act(t, "a", p.ActAgree, func(e *p.Envelope) { e.Sender, e.ConversationID = asked.Receiver(), "other" })
+		if of, _ := d.recordOf(answer, d.party(asked.Receiver()), d.ann); of == nil || of.asked != asked {
+			t.Errorf("after %s, the answer of %s belongs to no request of it", asked.ID(), asked.Receiver())
+		}
+	}
+}
