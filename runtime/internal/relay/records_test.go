@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -1114,18 +1113,20 @@ func TestNoteWithoutRecords(t *testing.T) {
 func TestNoteWhileALinkIsLost(t *testing.T) {
 	d := newRecordsFixture(t)
 	inform := act(t, "i", p.ActInform, nil)
-	var lost sync.WaitGroup
-	lost.Go(func() { d.ann.via.EndRecords(Disconnected) })
-	var err error
-	for err == nil {
-		err = d.passes(inform)
-	}
-	if !errors.Is(err, p.CodeStopped) {
-		t.Error(err)
-	}
-	lost.Wait()
-	if err := d.passes(inform); !errors.Is(err, p.CodeStopped) {
-		t.Errorf("after the loss: %v", err)
+	lost := make(chan struct{})
+	go func() {
+		d.ann.via.EndRecords(Disconnected)
+		close(lost)
+	}()
+	for after := false; !after; {
+		select {
+		case <-lost:
+			after = true
+		default:
+		}
+		if err := d.passes(inform); (err != nil || after) && !errors.Is(err, p.CodeStopped) {
+			t.Errorf("after the loss %t: %v", after, err)
+		}
 	}
 }
 
