@@ -11,10 +11,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"pgregory.net/rapid"
 
+	"github.com/ribosome-agents/ribosome/internal/protofield"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -265,6 +267,31 @@ func TestTimesAtTheBounds(t *testing.T) {
 		e.ReplyBy = &timestamppb.Timestamp{Seconds: seconds}
 		if in := decodeAll(newCodec(t), envelopes(t, e))[0]; in.Message != nil || in.Err.Field != "reply_by" {
 			t.Errorf("%d seconds: %+v", seconds, in)
+		}
+	}
+}
+
+// Fields of another type than in the schema change nothing, nor do those in a Timestamp.
+func TestFieldsOfAnotherType(t *testing.T) {
+	c := newCodec(t)
+	of := rapid.Custom(func(t *rapid.T) *performatives.Message { return drawMessage(t, performatives.ActRefuse) })
+	for i := range 100 {
+		want := of.Example(i)
+		body := []byte{}
+		for num := protowire.Number(1); num <= 30; num++ {
+			body = protowire.AppendFixed32(protowire.AppendTag(body, num, protowire.Fixed32Type), 7)
+			if num == fieldPerformative || num == fieldPriority || num == fieldRetryAfter {
+				body = appendSignal(body, num, []byte("x"))
+			} else {
+				body = protofield.AppendNumber(body, num, 7)
+			}
+		}
+		nested := protowire.AppendFixed32(protowire.AppendTag(appendSignal(nil, timestampSeconds, []byte("x")), timestampNanos, protowire.Fixed32Type), 7)
+		body = appendSignal(body, fieldTimestamp, nested)
+		frame := encode(t, c, want)
+		_, envelope, _, _ := protofield.Next(frame)
+		if diff := difference(t, want, decodeOne(t, c, appendSignal(nil, frameEnvelopes, append(bytes.Clone(envelope), body...)))); diff != "" {
+			t.Fatalf("(-want +got):\n%s", diff)
 		}
 	}
 }
