@@ -532,40 +532,100 @@ func TestStaleEntryServesNothing(t *testing.T) {
 // A conversation yields to others after the throughput of the dispatcher, and an urgent message
 // moves a scheduled conversation ahead of them.
 func TestConversationTakesTurns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var served []string
-		all := map[performatives.ConversationID]*recording{}
-		for _, id := range []performatives.ConversationID{"c1", "c2", "c3"} {
-			all[id] = &recording{receive: func(m any) { served = append(served, fmt.Sprint(m)) }}
-		}
-		pool := NewPool(PoolOptions{Workers: 1, Throughput: 2, Stall: 1 << 60})
-		s, _ := recordingSystem(t, Options{Dispatcher: pool}, all)
-		for id := range all {
-			deliverAll(t, s, recordedMessage(t, string(id), "open "+string(id), performatives.Normal))
-		}
-		synctest.Wait()
-		served = nil
-		held := make(chan struct{})
-		pool.Schedule(func() { <-held })
-		synctest.Wait()
-		for i := range 3 {
-			all["c1"].actor.Tell(fmt.Sprint("c1-", i))
-		}
-		all["c2"].actor.Tell("c2")
-		all["c3"].actor.Tell("c3")
-		all["c3"].actor.Tell(bandMessage{"c3!", performatives.Urgent})
-		close(held)
-		synctest.Wait()
-		if want := []string{"c3!", "c3", "c1-0", "c1-1", "c2", "c1-2"}; !slices.Equal(served, want) {
-			t.Errorf("served %q, want %q", served, want)
-		}
-		if n := pool.queue.n + pool.express.n; n != 0 {
-			t.Errorf("%d entries are left", n)
-		}
-		if err := errors.Join(s.StopAgent(t.Context(), "a"), s.Stop(t.Context()), pool.Close(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
+	for i := range dispatchers(nil) {
+		synctest.Test(t, func(t *testing.T) {
+			pool := NewPool(PoolOptions{Workers: 1, Throughput: 2, Stall: 1 << 60})
+			testTurns(t, pool, dispatchers(pool)[i])
+		})
+	}
+}
+
+func testTurns(t *testing.T, pool *Pool, d actor.Dispatcher) {
+	t.Helper()
+	var served []string
+	all := map[performatives.ConversationID]*recording{}
+	for _, id := range []performatives.ConversationID{"c1", "c2", "c3"} {
+		all[id] = &recording{receive: func(m any) { served = append(served, fmt.Sprint(m)) }}
+	}
+	s, _ := recordingSystem(t, Options{Dispatcher: d}, all)
+	for id := range all {
+		deliverAll(t, s, recordedMessage(t, string(id), "open "+string(id), performatives.Normal))
+	}
+	synctest.Wait()
+	served = nil
+	held := make(chan struct{})
+	pool.Schedule(func() { <-held })
+	synctest.Wait()
+	for i := range 3 {
+		all["c1"].actor.Tell(fmt.Sprint("c1-", i))
+	}
+	all["c2"].actor.Tell("c2")
+	all["c3"].actor.Tell("c3")
+	all["c3"].actor.Tell(bandMessage{"c3!", performatives.Urgent})
+	close(held)
+	synctest.Wait()
+	if want := []string{"c3!", "c3", "c1-0", "c1-1", "c2", "c1-2"}; !slices.Equal(served, want) {
+		t.Errorf("%T: served %q, want %q", d, served, want)
+	}
+	if n := pool.queue.n + pool.express.n; n != 0 {
+		t.Errorf("%T: %d entries are left", d, n)
+	}
+	if err := errors.Join(s.StopAgent(t.Context(), "a"), s.Stop(t.Context()), pool.Close(t.Context())); err != nil {
+		t.Error(err)
+	}
+}
+
+// The message that opens a conversation is queued in its own band.
+func TestOpeningMessageHasItsBand(t *testing.T) {
+	for priority, want := range map[performatives.Priority]string{
+		performatives.Low: "start normal m1", performatives.High: "start m1 normal", performatives.Urgent: "start m1 normal",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := new(recording)
+			c.start = func() { c.actor.Tell("normal") }
+			s, _ := recordingSystem(t, Options{}, map[performatives.ConversationID]*recording{"c": c})
+			deliverAll(t, s, recordedMessage(t, "c", "m1", priority))
+			synctest.Wait()
+			checkCalls(t, c, want)
+			if err := errors.Join(s.StopAgent(t.Context(), "a"), s.Stop(t.Context())); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// An entry of an earlier turn, which an urgent one has overtaken, serves in place of a further one.
+func TestEachQueueHasAConversationOnce(t *testing.T) {
+	for throughput := range 3 { // the urgent turn ends by that, or has no more to do
+		synctest.Test(t, func(t *testing.T) {
+			c, held, entries := &recording{}, make(chan struct{}), int32(0)
+			pool := NewPool(PoolOptions{Workers: 1, Throughput: 1 + throughput, Stall: 1 << 60})
+			s, _ := recordingSystem(t, Options{Dispatcher: pool}, map[performatives.ConversationID]*recording{"c": c})
+			deliverAll(t, s, recordedMessage(t, "c", "m1", performatives.Normal))
+			synctest.Wait()
+			pool.Schedule(func() { <-held })
+			synctest.Wait()
+			c.actor.Tell("second")
+			c.actor.Tell(bandMessage{"first", performatives.Urgent})
+			pool.ScheduleFirst(func() {
+				c.actor.Tell("third")
+				pool.mu.Lock()
+				defer pool.mu.Unlock()
+				entries = pool.queue.n + pool.express.n
+			})
+			close(held)
+			synctest.Wait()
+			c.actor.Tell(bandMessage{"fourth", performatives.Urgent})
+			synctest.Wait()
+			checkCalls(t, c, "start m1 first second third fourth")
+			if entries != 1 {
+				t.Errorf("throughput %d: the queues have the conversation %d times", 1+throughput, entries)
+			}
+			if err := errors.Join(s.StopAgent(t.Context(), "a"), s.Stop(t.Context()), pool.Close(t.Context())); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
 
 // The first turn of an urgent conversation comes before those of others, in both roles.

@@ -163,3 +163,30 @@ func TestPoolRejectsInvalidOptions(t *testing.T) {
 		}
 	}
 }
+
+// A pool knows how long an ordinary turn waits. Urgent ones, which overtake it, do not count.
+func TestPoolMeasuresTheWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool, held := NewPool(PoolOptions{Workers: 1, Stall: 1 << 60}), make(chan struct{})
+		pool.Schedule(func() { <-held })
+		synctest.Wait()
+		for _, c := range []struct {
+			schedule func(func())
+			waits    bool
+		}{{pool.ScheduleFirst, false}, {pool.Schedule, true}} {
+			for range 200 {
+				c.schedule(func() {})
+			}
+			time.Sleep(time.Second)
+			if d := pool.wait.Delay(); d > 0 != c.waits {
+				t.Errorf("a turn waits for %v, want a wait: %t", d, c.waits)
+			}
+		}
+		close(held)
+		synctest.Wait()
+		if d := pool.wait.Delay(); d > 0 {
+			t.Errorf("with empty queues, a turn waits for %v", d)
+		}
+		closePool(t, pool)
+	})
+}

@@ -47,27 +47,40 @@ func (b bandMessage) Priority() performatives.Priority { return b.priority }
 
 func (b bandMessage) String() string { return b.text }
 
+// foreign is a dispatcher that is no [Pool], with the queues of one.
+type foreign struct{ *Pool }
+
+// dispatchers returns a pool, and a dispatcher with its queues.
+func dispatchers(p *Pool) [2]actor.Dispatcher { return [...]actor.Dispatcher{p, foreign{p}} }
+
 // serveHeld runs post while the only worker is blocked, and returns the order in which
-// the messages were served.
+// the messages were served. It has to be the same on any dispatcher with those queues.
 func serveHeld(t *testing.T, mailboxes, messages int, post func(m []*Mailbox)) []string {
 	t.Helper()
 	pool := NewPool(PoolOptions{Workers: 1, Stall: 1 << 40})
 	defer func() { _ = pool.Close(t.Context()) }()
-	s := &heldMailboxes{}
-	s.done.Add(messages)
-	for i := range mailboxes {
-		m := NewMailbox(MailboxOptions{})
-		m.RegisterHandlers(heldInvoker{s, fmt.Sprint(i)}, pool)
-		m.Start()
-		s.mailboxes = append(s.mailboxes, m)
+	var served [2][]string
+	for i, d := range dispatchers(pool) {
+		s := &heldMailboxes{}
+		s.done.Add(messages)
+		for i := range mailboxes {
+			m := NewMailbox(MailboxOptions{})
+			m.RegisterHandlers(heldInvoker{s, fmt.Sprint(i)}, d)
+			m.Start()
+			s.mailboxes = append(s.mailboxes, m)
+		}
+		held, release := make(chan struct{}), make(chan struct{})
+		pool.Schedule(func() { close(held); <-release })
+		<-held
+		post(s.mailboxes)
+		close(release)
+		s.done.Wait()
+		served[i] = s.served
 	}
-	held, release := make(chan struct{}), make(chan struct{})
-	pool.Schedule(func() { close(held); <-release })
-	<-held
-	post(s.mailboxes)
-	close(release)
-	s.done.Wait()
-	return s.served
+	if !slices.Equal(served[0], served[1]) {
+		t.Errorf("served %q, and %q on another dispatcher", served[0], served[1])
+	}
+	return served[0]
 }
 
 func inBand(text string, p performatives.Priority) any { return bandMessage{text, p} }
@@ -132,6 +145,39 @@ func TestCommandsThatEndHaveRoom(t *testing.T) {
 	}
 }
 
+// Several urgent messages have one entry in the express queue.
+func TestUrgentMessagesMoveTheirMailboxOnce(t *testing.T) {
+	serveHeld(t, 1, 3, func(m []*Mailbox) {
+		m[0].PostUserMessage(inBand("ordinary", performatives.Normal))
+		m[0].PostUserMessage(inBand("urgent", performatives.Urgent))
+		m[0].PostUserMessage(inBand("urgent too", performatives.Urgent))
+		if p, ok := m[0].turns.(*Pool); ok && (p.express.n != 1 || p.queue.n != 1) {
+			t.Errorf("the queues have the mailbox %d and %d times", p.express.n, p.queue.n)
+		}
+	})
+}
+
+// unlimited is a simulation that names no throughput.
+type unlimited struct{ *Sim }
+
+func (unlimited) Throughput() int { return 0 }
+
+// A turn handles at least one message, whatever the dispatcher says.
+func TestThroughputIsPositive(t *testing.T) {
+	m, r, sim := NewMailbox(MailboxOptions{}), &recorder{}, NewSim(SimOptions{})
+	m.RegisterHandlers(r, unlimited{sim})
+	m.Start()
+	for _, n := range notes(normal, normal) {
+		m.PostUserMessage(n)
+	}
+	for range 4 {
+		sim.Step()
+	}
+	if len(r.user) != 2 {
+		t.Errorf("%d messages were served, want 2", len(r.user))
+	}
+}
+
 // The express queue has an unbounded number of entries before an ordinary one.
 func TestExpressQueueDoesNotStarveTheOther(t *testing.T) {
 	const crowd = 3 * maxExpressRun
@@ -179,7 +225,14 @@ func (r *urgentPingPong) InvokeUserMessage(message any) {
 // Each turn from the express queue leaves an entry in the ordinary queue, which is served
 // rarely. There must be at most one.
 func TestEachQueueHasAMailboxOnce(t *testing.T) {
-	pool := NewPool(PoolOptions{Workers: 1, Stall: 1 << 40})
+	for _, throughput := range []int{1, 2, 100} {
+		testPingPong(t, throughput)
+	}
+}
+
+func testPingPong(t *testing.T, throughput int) {
+	t.Helper()
+	pool := NewPool(PoolOptions{Workers: 1, Throughput: throughput, Stall: 1 << 40})
 	var sides [2]*urgentPingPong
 	for i := range sides {
 		sides[i] = &urgentPingPong{other: NewMailbox(MailboxOptions{}), pool: pool, rounds: 1000, done: make(chan struct{})}
@@ -195,7 +248,7 @@ func TestEachQueueHasAMailboxOnce(t *testing.T) {
 	closePool(t, pool) // the other mailbox may still run
 	for i, r := range sides {
 		if r.queued > 2*len(sides) {
-			t.Errorf("side %d: the queues had %d entries for %d mailboxes", i, r.queued, len(sides))
+			t.Errorf("throughput %d, side %d: the queues had %d entries for %d mailboxes", throughput, i, r.queued, len(sides))
 		}
 	}
 }

@@ -50,6 +50,54 @@ func TestSimOrderDependsOnTheSeedAlone(t *testing.T) {
 	}
 }
 
+// Between two steps, agents and conversations get messages in any order. The seed alone says which of
+// them is served first.
+func TestSimOrderIsThatOfTheActors(t *testing.T) {
+	for seed := range uint64(4) {
+		synctest.Test(t, func(t *testing.T) {
+			first, second := simulateTells(t, seed, false), simulateTells(t, seed, true)
+			if len(first) != 4 || !slices.Equal(first, second) {
+				t.Errorf("seed %d: served %q, and %q when they got their messages in another order", seed, first, second)
+			}
+		})
+	}
+}
+
+// simulateTells returns the order in which two agents and two conversations are served.
+func simulateTells(t *testing.T, seed uint64, reverse bool) (order []string) {
+	t.Helper()
+	served := func(m any) { order = append(order, fmt.Sprint(m)) }
+	c1, c2 := &recording{receive: served}, &recording{receive: served}
+	sim := NewSim(SimOptions{Seed: seed, Settle: synctest.Wait})
+	s, self := recordingSystem(t, Options{Dispatcher: sim}, map[performatives.ConversationID]*recording{"c1": c1, "c2": c2})
+	other, err := s.Spawn(t.Context(), Spec{ID: "b", New: func() Agent { return silent{} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	deliverAll(t, s, recordedMessage(t, "c1", "m1", performatives.Normal), recordedMessage(t, "c2", "m2", performatives.Normal))
+	sim.Run()
+	order = nil
+	tells := []func(){
+		func() { c1.actor.Tell("c1") },
+		func() { c2.actor.Tell("c2") },
+		func() { _ = self.Later(func(Agent) { served("a") }) },
+		func() { _ = other.Later(func(Agent) { served("b") }) },
+	}
+	if reverse {
+		slices.Reverse(tells)
+	}
+	for _, tell := range tells {
+		tell()
+	}
+	sim.Run()
+	sim.Await(func() {
+		if err := errors.Join(s.StopAgent(t.Context(), "a"), s.Stop(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return order
+}
+
 func TestSimWithVirtualTimers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sim := NewSim(SimOptions{})
