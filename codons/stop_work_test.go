@@ -225,6 +225,33 @@ func TestStopWorkAfterTheHandler(t *testing.T) {
 	}
 }
 
+// A handler that has failed sends its own error, also if an operator comes while it waits for the end
+// of what it has asked for.
+func TestStopWorkOfAFailedHandler(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		a, begun := w.Peer("External"), make(chan struct{})
+		w.Add("Below", &kit.Worker{Perform: func(ctx context.Context, _ delegation.Task) (p.InformResult, error) {
+			close(begun)
+			<-ctx.Done()
+			time.Sleep(time.Second) // it tidies up
+			return p.InformResult{}, ctx.Err()
+		}})
+		var jules actors.Self
+		jules = w.Add("Jules", &kit.Worker{Perform: func(ctx context.Context, _ delegation.Task) (p.InformResult, error) {
+			_, err := delegation.Start(ctx, jules, "Below", kit.Task())
+			<-begun
+			return p.InformResult{}, errors.Join(err, &p.Refusal{Code: p.CodeInvalidPayload})
+		}})
+		asks(a)
+		operatorStops(w)
+		if f, ok := a.Expect(p.ActFailure).Payload().(p.Failure); !ok || f.ErrorCode != p.CodeInvalidPayload {
+			t.Errorf("got %+v, want the error of the handler", f)
+		}
+		a.Silent()
+		w.Settled(0)
+	})
+}
+
 // The error of a handler that an operator has stopped is no failure of its job.
 func TestStopWorkIsNoFailureOfTheJob(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
