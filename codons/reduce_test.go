@@ -57,3 +57,29 @@ func TestComposed(t *testing.T) {
 		}
 	}
 }
+
+// An initiator counts the retries of its latest message in one state, and no other timers.
+func TestInitiatorCountsRetries(t *testing.T) {
+	send, retry, deadline := machine.Send(performatives.ActRequest), machine.Arm(machine.TimerRetry), machine.Arm(machine.TimerDeadline)
+	answer := machine.Receive(performatives.ActAgree)
+	side, v := &InitiatorSide{}, &Value{}
+	for i, step := range []struct {
+		at      machine.State
+		on      machine.Symbol
+		effects []machine.Effect
+		want    initiatorData
+	}{
+		{"a", onDeadline, []machine.Effect{send, deadline, retry}, initiatorData{1, "a", false}},
+		{"a", onDeadline, []machine.Effect{retry}, initiatorData{2, "a", false}},
+		{"a", onDeadline, []machine.Effect{deadline}, initiatorData{2, "a", false}},
+		{"a", answer, []machine.Effect{retry}, initiatorData{3, "a", true}},
+		{"a", answer, []machine.Effect{retry, send}, initiatorData{1, "a", false}},
+		{"b", answer, nil, initiatorData{0, "b", true}},
+	} {
+		v.at.State = step.at
+		side.Reduce(v, &Input{On: step.on, effects: step.effects})
+		if got := side.Data(); got != step.want {
+			t.Errorf("step %d: got %+v, want %+v", i, got, step.want)
+		}
+	}
+}
