@@ -170,8 +170,8 @@ type prioritized interface {
 	Priority() performatives.Priority
 }
 
-// place says where a message goes in a mailbox.
-type place struct {
+// posting says where a message goes in a mailbox.
+type posting struct {
 	band     int
 	until    bound // the band is full for the message
 	ordinary bool  // it does not move the mailbox to the express queue of the dispatcher
@@ -181,7 +181,7 @@ type place struct {
 // capacity. The commands of the agent itself leave the mailbox in the ordinary queue of the
 // dispatcher, except begin: they use the urgent band only to overtake messages of the same mailbox.
 func (m *Mailbox) post(message any, room int32) Reason {
-	at := place{band: performatives.Normal.Band(), until: bounded}
+	at := posting{band: performatives.Normal.Band(), until: bounded}
 	content := message
 	envelope, ok := message.(*actor.MessageEnvelope)
 	if ok {
@@ -196,7 +196,7 @@ func (m *Mailbox) post(message any, room int32) Reason {
 	case *begin:
 		at.band, at.until = c.Priority().Band(), timely
 	case *end, *alias, *redelivery, *conversationFailed, *retire: // see command
-		at = place{performatives.Urgent.Band(), unbounded, true}
+		at = posting{performatives.Urgent.Band(), unbounded, true}
 	case *actor.PoisonPill:
 		at.band, at.until = performatives.Low.Band(), unbounded
 	case prioritized:
@@ -204,7 +204,9 @@ func (m *Mailbox) post(message any, room int32) Reason {
 		if _, ok := content.(Control); ok {
 			at.until = unbounded
 		}
-		_, at.ordinary = content.(command)
+		if at.band == performatives.Urgent.Band() {
+			_, at.ordinary = content.(command)
+		}
 	case Control:
 		at.until = unbounded
 	case actor.MessageBatch:
@@ -224,8 +226,8 @@ func (m *Mailbox) postBatch(batch actor.MessageBatch, envelope *actor.MessageEnv
 	}
 }
 
-// push queues message in its place, in a band of that capacity.
-func (m *Mailbox) push(message any, at place, capacity int32) Reason {
+// push queues message as at says, in a band of that capacity.
+func (m *Mailbox) push(message any, at posting, capacity int32) Reason {
 	b := m.bands[at.band].Load()
 	if b == nil {
 		b = m.newBand(at.band)

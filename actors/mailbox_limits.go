@@ -140,7 +140,7 @@ func (r *MailboxRefusal) Unwrap() error { return r.Reason.Err() }
 func kibibytes(bytes int) int32 { return int32(min((bytes+1023)>>10, math.MaxInt32/2)) }
 
 // pushLong queues a message that has a weight, if LongBytes allows it.
-func (m *Mailbox) pushLong(message *performatives.Message, at place) Reason {
+func (m *Mailbox) pushLong(message *performatives.Message, at posting) Reason {
 	n := kibibytes(message.Weight())
 	if !m.reserveLong(n) {
 		return ReasonFull

@@ -63,8 +63,8 @@ type PeerLoss struct {
 }
 
 // BeginLoss begins the loss of destinations, which ends with [PeerLoss.Lose]. It is for a caller
-// that lets agents of this process send to the next destinations before Lose tells the conversations
-// with the lost ones. A conversation that an agent of this process opens after the call is with the
+// that lets agents of this process send to the next destinations before Lose tells the
+// conversations with the lost ones. A conversation that an agent of this process opens after the call is with the
 // next destination. The caller ensures that its messages go there, or come back.
 func (s *System) BeginLoss() PeerLoss { return PeerLoss{s, s.losses.Add(1)} }
 

@@ -29,9 +29,9 @@ func newRequestIDs(capacity int) requestIDs {
 	return requestIDs{expiring.New[struct{}](capacity)}
 }
 
-// TimedResponder is a [Responder] whose conversations have a deadline or are long-lived, and whose
-// initiators await an answer also to an opening act that by itself expects none. The requests
-// of any other are remembered until their ReplyBy, and without one for [MaxRequestAge].
+// TimedResponder is a [Responder] whose conversations have a deadline or are long-lived. Their
+// initiators await an answer to each opening act, also to one that expects none. The requests of
+// any other responder are remembered until their ReplyBy, and without one for [MaxRequestAge].
 type TimedResponder interface {
 	Responder
 	// Deadline returns the time in which a request without a ReplyBy must have been answered:

@@ -245,8 +245,8 @@ func (c *Conversation) handle(m *performatives.Message) {
 }
 
 // misread takes a message that this side cannot read as [standard.CommandMisread]. It reports false
-// for a message that comes again or late, for a refusal, so that no NOT_UNDERSTOOD answers another,
-// and for a state without the row: that of a responder which awaits no further message.
+// for a message that comes again or late, and for a refusal: no NOT_UNDERSTOOD answers another. It
+// does so for a state without the row, too: that of a responder which awaits no further message.
 func (c *Conversation) misread(m *performatives.Message, on machine.Symbol, why *performatives.Refusal) bool {
 	if on.Kind != machine.KindReceive || m.AsRefusal() != nil || !c.machine.Takes(c.at, onMisread) {
 		return false

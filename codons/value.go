@@ -165,8 +165,8 @@ func (v *Value) classify(m *performatives.Message, tag string) machine.Symbol {
 	return machine.ReceiveTagged(act, tag)
 }
 
-// overtaken reports whether m was made before the latest request, which is not nil and of the same
-// act, and the table has a row for requests that came too late.
+// overtaken reports whether m was made before the latest request of the same act, and the table has
+// a row for requests that came too late. There is a latest request.
 func (v *Value) overtaken(m *performatives.Message) bool {
 	if v.at.Role != machine.Responder || v.request.Performative() != m.Performative() || !m.Timestamp().Before(v.request.Timestamp()) {
 		return false

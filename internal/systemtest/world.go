@@ -118,7 +118,7 @@ func (w *World) Watch(s *actors.System) {
 	w.letters = s.Events.Subscribe(events.SubscribeOptions{Capacity: eventQueue, Kinds: []events.Kind{events.KindMessageDeadLettered}})
 }
 
-// End stops the system by stop, and reports what is left and all problems.
+// End stops the system by stop, and reports each agent and handler that is left, and all problems.
 func (w *World) End(ctx context.Context, stop func(context.Context) error) {
 	w.letters.Close() // later ones are messages for agents that stop
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Minute)

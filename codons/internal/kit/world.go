@@ -72,8 +72,8 @@ func NewWorld(t testing.TB, d codons.Times, o actors.Options) *World {
 	return w
 }
 
-// End stops the world. It fails the test when a conversation, a handler or an agent is left, for a
-// conversation that its record does not rebuild, and for each problem that is not allowed.
+// End stops the world. The test fails if a conversation, a handler or an agent is left. It fails if
+// a record does not rebuild its conversation, and for each problem that is not allowed.
 func (w *World) End() {
 	w.stopOnce.Do(func() {
 		w.World.End(w.T.Context(), func(ctx context.Context) error { return errors.Join(w.Stop(ctx), w.Monitor.Stop(ctx)) })

@@ -127,7 +127,7 @@ func (r *Relay) Close() {
 // finishLocked tells both parties of records that they are over, except for those that have gone:
 // the asker by FAILURE in the worker's name, the worker by CANCEL in the asker's.
 func (r *Relay) finishLocked(ended []*record, why performatives.Failure, gone ...party) {
-	slices.SortFunc(ended, func(a, b *record) int { // rosters have no order
+	slices.SortFunc(ended, func(a, b *record) int { // the lists have no order
 		return cmp.Or(a.first.Timestamp().Compare(b.first.Timestamp()), cmp.Compare(a.first.ID(), b.first.ID()))
 	})
 	var last []ending

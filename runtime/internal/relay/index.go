@@ -54,31 +54,31 @@ func (r *Relay) unreferLocked(t *record, k recordKey) {
 	}
 }
 
-// roster is the open records of a link, or of an agent of this process, in no order. A record knows
-// its place in it.
-type roster []entry
+// recordList has the open records of a link, or of an agent of this process, in no order. A record
+// knows its place in it.
+type recordList []listing
 
-// entry is an open record in the roster of one of its parties.
-type entry struct {
+// listing is an open record in the list of one of its parties.
+type listing struct {
 	*record
-	side int // 0: the asker's roster, or that of both; 1: the worker's
+	side int // 0: the asker's list, or that of both; 1: the worker's
 }
 
-// listLocked adds an open record to the rosters of its parties.
+// listLocked adds an open record to the lists of its parties.
 func (r *Relay) listLocked(t *record) {
 	for side, p := range t.sides() {
 		of := r.of[p.key()]
 		if of == nil {
-			of = new(roster)
+			of = new(recordList)
 			r.of[p.key()] = of
 		}
-		*of = append(*of, entry{t, side})
+		*of = append(*of, listing{t, side})
 		t.listed[side] = len(*of)
 		p.via.count(1, t.weight())
 	}
 }
 
-// unlistLocked takes a record out of the rosters of its parties. The last of a roster takes its
+// unlistLocked takes a record out of the lists of its parties. The last of a list takes its
 // place.
 func (r *Relay) unlistLocked(t *record) {
 	for side, p := range t.sides() {
@@ -90,7 +90,7 @@ func (r *Relay) unlistLocked(t *record) {
 		end := len(*of) - 1
 		last := (*of)[end]
 		(*of)[place-1], last.listed[last.side] = last, place
-		(*of)[end], t.listed[side] = entry{}, 0
+		(*of)[end], t.listed[side] = listing{}, 0
 		*of = (*of)[:end]
 		p.via.count(-1, -t.weight())
 		if end == 0 {

@@ -36,7 +36,7 @@ type record struct {
 	}
 
 	place  int    // in dueHeap, counted from 1; 0: it is not there
-	listed [2]int // its places in the rosters of the asker and the worker, counted from 1; 0: it is not there
+	listed [2]int // its places in the lists of the asker and the worker, counted from 1; 0: it is not there
 
 	kept      *list.Element // of Relay.tombstones
 	tombstone bool          // it was ended in the worker's name, or in the asker's: later messages of the worker are refused
@@ -117,7 +117,7 @@ func (t *record) roleOf(m *performatives.Message) machine.Role {
 	return machine.Initiator
 }
 
-// sides yields the two parties, numbered from 0, and one of them if both have the same roster.
+// sides yields the two parties, numbered from 0, and one of them if both have the same list.
 func (t *record) sides() iter.Seq2[int, party] {
 	return func(yield func(int, party) bool) {
 		if yield(0, t.asker) && (t.asker.via != t.worker.via || t.asker.via == nil && !t.asker.id.Is(t.worker.id)) {

@@ -27,7 +27,7 @@ type passage struct {
 // an end before. note calls now only for a deadline that the message does not have itself.
 func (r *Relay) note(p passage, now func() time.Time) (t *record, before state, err error) {
 	begins := r.begins(p)
-	if begins || r.records.Load() > 0 { // else there is none to be found or begun, and what is read below needs no lock
+	if begins || r.records.Load() > 0 { // else the message has no record and begins none, and the reads below need no lock
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		t = r.findLocked(p)
@@ -276,7 +276,7 @@ func (r *Relay) Open() int {
 func (r *Relay) openRecordsLocked() (open []*record) {
 	for _, of := range r.of {
 		for _, e := range *of {
-			if e.side == 0 { // each is in the roster of its asker
+			if e.side == 0 { // each is in the list of its asker
 				open = append(open, e.record)
 			}
 		}

@@ -26,7 +26,7 @@ type Relay struct {
 
 	mu         sync.Mutex
 	index      map[recordKey]*record
-	of         map[any]*roster // the records by *Link, or by the folded id of an agent of this process; tombstones are not in it
+	of         map[any]*recordList // the records by *Link, or by the folded id of an agent of this process; tombstones are not in it
 	due        dueHeap
 	tombstones list.List // of *record, the oldest first
 	wake       time.Time // for which the timer is set; zero: it is not
@@ -49,7 +49,7 @@ func New(
 ) *Relay {
 	r := &Relay{
 		system: s, beyond: beyond, activates: activates,
-		tables: make(map[string]table), index: make(map[recordKey]*record), of: make(map[any]*roster),
+		tables: make(map[string]table), index: make(map[recordKey]*record), of: make(map[any]*recordList),
 	}
 	r.say = r.sendLast
 	for _, c := range all {
