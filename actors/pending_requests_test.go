@@ -133,3 +133,55 @@ func TestAskEndsAtItsReplyBy(t *testing.T) {
 		}
 	})
 }
+
+// routeFunc is a Router by a function.
+type routeFunc func(m *performatives.Message) error
+
+func (f routeFunc) Route(m *performatives.Message) error { return f(m) }
+
+// An answer that is there when the ctx of its request ends is returned. A request that ends without
+// one waits for no answer any more when it is given up, so that a later one is a dead letter.
+func TestAskWhoseCtxEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var a Self
+		var end context.CancelFunc
+		answers, abandoned := true, 0
+		s, _ := routedSystem(t, Options{
+			Entrance: routeFunc(func(m *performatives.Message) error {
+				answer := m.Refuse("x", a.Stamp(), performatives.CodeFailed, "")
+				if answers && !a.c.pendingRequests().resolve(answer) {
+					t.Error("the request does not wait")
+				}
+				end()
+				return nil
+			}),
+			OnAbandon: func(*performatives.Message) {
+				if abandoned++; len(a.c.pendingRequests().byRef) > 0 {
+					t.Error("a request that is given up still waits")
+				}
+			},
+		}, silent{})
+		a, _ = s.Lookup("a")
+		m, err := recordedMessage(t, "c", "m", performatives.Normal).With(func(e *performatives.Envelope) { e.Sender, e.Receiver = "a", "x" })
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask := func() (*performatives.Message, error) {
+			var ctx context.Context
+			ctx, end = context.WithCancel(t.Context())
+			return a.Ask(ctx, m)
+		}
+		for range 64 { // of two things that have come, select picks either
+			if answer, err := ask(); err != nil || answer.AsRefusal() == nil {
+				t.Fatal(answer, err)
+			}
+		}
+		answers = false
+		if _, err := ask(); !errors.Is(err, context.Canceled) || abandoned != 1 {
+			t.Errorf("got %v, and %d were given up, want one", err, abandoned)
+		}
+		if err := errors.Join(s.StopAgent(t.Context(), "a"), s.Stop(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -323,4 +323,7 @@ func TestInvalidBudgetNamesTheFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := (codons.Budget{"": 1}).Validate(); !errors.Is(err, p.CodeInvalidPayload) {
+		t.Errorf("a quantity without a name: %v", err)
+	}
 }
